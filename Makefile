@@ -1,0 +1,103 @@
+# Needs Python 3.11 or newer, make and git; everything else goes into $(VENV).
+# Another interpreter: `make PYTHON=python3.12 demo`.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Options handed through: `make test ARGS="-k vickrey"`, `make bench ARGS="--quick"`.
+ARGS ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+# The stamps live inside the environment, so that they vanish together with it.
+VENV_STAMP := $(VENV)/.stamp-venv
+CORE_STAMP := $(VENV)/.stamp-core
+TEST_STAMP := $(VENV)/.stamp-test
+
+.DEFAULT_GOAL := help
+# Two installs into one environment must not run at once, whatever -j says.
+.NOTPARALLEL:
+.PHONY: help demo test lint format bench reproduce trust clean
+
+help:
+	@echo "make demo       set up and obfuscate three example queries with every mechanism"
+	@echo "make test       set up, lint, check types and imports, and run the tests"
+	@echo "make lint       the checks of 'make test' without the tests"
+	@echo "make format     let ruff lay out the code and fix what it can"
+	@echo "make bench      measure speed side by side with other software"
+	@echo "make reproduce  compare with the published data, where it is present"
+	@echo "make trust      all tests, the slow ones too, with many more examples"
+	@echo "make clean      remove caches and build results (not $(VENV))"
+
+demo: $(CORE_STAMP)
+	@echo "==> demo"
+	@$(BIN)/quipukit demo $(ARGS)
+
+test: lint
+	@echo "==> tests (pytest)"
+	@$(BIN)/python -m pytest -m "not slow and not published" $(ARGS)
+
+lint: $(TEST_STAMP)
+	@echo "==> lint (ruff check)"
+	@$(BIN)/ruff check .
+	@echo "==> layout (ruff format --check)"
+	@$(BIN)/ruff format --check .
+	@echo "==> types (mypy)"
+	@$(BIN)/mypy
+	@echo "==> imports (import-linter)"
+	@$(BIN)/lint-imports --no-logo
+
+format: $(TEST_STAMP)
+	@echo "==> layout and fixes (ruff)"
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+bench: $(TEST_STAMP)
+	@echo "==> benchmarks"
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+reproduce: $(TEST_STAMP)
+	@echo "==> comparison with published data"
+	@$(BIN)/python -m pytest -m published $(ARGS) || \
+		{ code=$$?; test $$code -eq 5 && echo "there is nothing to compare yet"; test $$code -eq 5; }
+
+trust: $(TEST_STAMP)
+	@echo "==> all tests, slow ones too"
+	@$(BIN)/python -m pytest --hypothesis-profile=trust -m "not published" $(ARGS)
+
+clean:
+	@echo "==> removing caches and build results"
+	@rm -rf build dist .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(VENV_STAMP):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "quipukit needs Python 3.11 or newer; name one with 'make PYTHON=python3.11 ...'" >&2; exit 2; }
+	@echo "==> making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(CORE_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
+	@echo "==> installing quipukit (some minutes the first time)"
+	@$(call install,.)
+
+$(TEST_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
+	@echo "==> installing quipukit and what its tests need (some minutes the first time)"
+	@$(call install,.[test])
+	@touch $(CORE_STAMP)
+
+# Of all that pip says, the big downloads and the last, long step are worth a line; the rest waits in a log for the
+# case that something goes wrong. A pipe ends with the exit code of its last command, not with pip's: the stamp,
+# made only if pip succeeds, tells how it went.
+INSTALL_LOG := $(VENV)/install.log
+define install
+rm -f $@; \
+{ $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt --editable "$(1)" && touch $@; } 2>&1 \
+	| tee $(INSTALL_LOG) \
+	| sed -n -e 's/^ *\(Downloading .*([0-9][0-9][0-9.]* MB)\).*/    \1/p' \
+	         -e 's/^ *\(Downloading .*([0-9.]* GB)\).*/    \1/p' \
+	         -e 's/^Installing collected packages.*/    Unpacking everything/p'; \
+test -f $@ || { tail -n 25 $(INSTALL_LOG); echo "the installation failed; all of it is in $(INSTALL_LOG)"; exit 1; } >&2
+endef

@@ -1,0 +1,55 @@
+"""quipukit: hide search queries, and measure what is still found and who can still guess them.
+
+Public names are listed here and loaded when they are first used, so that ``import quipukit`` is instant.
+"""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AEA": "quipukit.mechanisms.aea",
+    "CMP": "quipukit.mechanisms.cmp",
+    "CusText": "quipukit.mechanisms.custext",
+    "FEA": "quipukit.mechanisms.fea",
+    "Guarantee": "quipukit.guarantees",
+    "Identity": "quipukit.mechanisms.identity",
+    "LocalDP": "quipukit.guarantees",
+    "Mahalanobis": "quipukit.mechanisms.mahalanobis",
+    "Mechanism": "quipukit.mechanisms.base",
+    "MetricDP": "quipukit.guarantees",
+    "NoGuarantee": "quipukit.guarantees",
+    "QuipukitError": "quipukit.errors",
+    "Random": "quipukit.mechanisms.random",
+    "SanText": "quipukit.mechanisms.santext",
+    "SanTextPlus": "quipukit.mechanisms.santext",
+    "Spec": "quipukit.specs",
+    "TEM": "quipukit.mechanisms.tem",
+    "Vectors": "quipukit.vectors.store",
+    "VickreyCMP": "quipukit.mechanisms.vickrey",
+    "VickreyMhl": "quipukit.mechanisms.vickrey",
+    "WBB": "quipukit.mechanisms.wbb",
+    "key": "quipukit.text",
+    "load_vectors": "quipukit.vectors.sources",
+    "load_wordnet": "quipukit.wordnet",
+    "mechanism": "quipukit.obfuscation",
+    "notes": "quipukit.obfuscation",
+    "obfuscate": "quipukit.obfuscation",
+    "read_obfuscated": "quipukit.files",
+    "read_queries": "quipukit.files",
+    "spec": "quipukit.specs",
+    "write_obfuscated": "quipukit.files",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (the table above is the one list)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'quipukit' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""``python -m quipukit``."""
+
+from quipukit.cli import main
+
+main()

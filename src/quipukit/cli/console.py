@@ -1,0 +1,101 @@
+"""What verbs share when they talk to a person: tables on stdout, progress on stderr."""
+
+import contextlib
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+_QUIET_SECONDS = 2.0
+_LINE_SECONDS = 10.0
+
+
+def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
+    """Print a table on stdout; in a pipe it is as wide as it needs to be."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    width = None if sys.stdout.isatty() else 10_000
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        # Text, not markup: a query may contain square brackets.
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(width=width, highlight=False)
+    console.print(table)
+    if caption:
+        console.print(Text(caption))
+
+
+def say(line: str) -> None:
+    """Print a line on stderr."""
+    print(line, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[float, float], None]]:
+    """Give a function (done, total) that shows progress on stderr once the work has taken two seconds.
+
+    On a terminal it is a bar with the time left; elsewhere a line every ten seconds.
+    """
+    if not sys.stderr.isatty():
+        yield _lines(what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(what)
+    begin = time.monotonic()
+    shown = False
+
+    def show(done: float, total: float) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - begin > _QUIET_SECONDS:
+            bar.start()
+            shown = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        if shown:
+            bar.stop()
+
+
+def _lines(what: str) -> Callable[[float, float], None]:
+    begin = time.monotonic()
+    last = begin + _QUIET_SECONDS - _LINE_SECONDS
+
+    def show(done: float, total: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _LINE_SECONDS and total:
+            last = now
+            left = (now - begin) * (total - done) / done if done else 0.0
+            say(f"{what}: {100 * done / total:.0f} %, about {left:.0f} s left")
+
+    return show
+
+
+def wide_enough(columns: int) -> bool:
+    """Tell whether the terminal has that many columns."""
+    return shutil.get_terminal_size().columns >= columns
+
+
+def plain(value: Any) -> str:
+    """Write a number as people write it, and nothing for a missing one."""
+    from quipukit.specs import format_value
+
+    return "" if value is None or value != value else format_value(float(value))

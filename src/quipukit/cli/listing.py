@@ -1,0 +1,77 @@
+"""``quipukit list``: what there is to choose from."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import plain, print_table
+
+if TYPE_CHECKING:
+    from quipukit.vectors.store import Vectors
+
+
+def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """List mechanisms with their parameters and guarantees, word vectors, encoders and collections.
+
+    \b
+    Examples:
+      quipukit list
+      quipukit list --json
+    """
+    from quipukit.registry import mechanism_names
+    from quipukit.vectors.sources import load_vectors
+
+    default = load_vectors()
+    mechanisms = [_describe(name, default) for name in mechanism_names()]
+    vectors = [{"name": name, "about": about} for name, about in _vectors()]
+    others = {"encoders": _ENCODERS, "collections": _COLLECTIONS}
+    if as_json:
+        print(json.dumps({"mechanisms": mechanisms, "vectors": vectors, **others}, ensure_ascii=False, indent=1))
+        return
+    print_table(
+        "Mechanisms (guarantee at the default setting, for one variant; N variants multiply epsilon by N)",
+        ["name", "parameter", "default", "what it does", "guarantee"],
+        [
+            [one["name"], one["parameter"], plain(one["default"]), one["summary"], one["guarantee"]]
+            for one in mechanisms
+        ],
+    )
+    print_table(
+        "Options, as in CusText(k=20)@10",
+        ["mechanism", "options with defaults"],
+        [[m["name"], m["options"]] for m in mechanisms],
+    )
+    for title, entries in (("Word vectors", vectors), ("Encoders", _ENCODERS), ("Collections", _COLLECTIONS)):
+        print_table(title, ["name", "what it is"], [[entry["name"], entry["about"]] for entry in entries])
+
+
+_ENCODERS = [{"name": "minilm", "about": "all-MiniLM-L6-v2, 384 dimensions; its weights are installed with quipukit"}]
+_COLLECTIONS = [{"name": "wordnet", "about": "WordNet's glosses: the local corpus of FEA"}]
+
+
+def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
+    from quipukit.mechanisms.base import option_fields
+    from quipukit.obfuscation import mechanism
+    from quipukit.registry import mechanism_class
+    from quipukit.specs import Spec
+
+    cls = mechanism_class(name)
+    bound = mechanism(Spec(cls.name, (), cls.default if cls.parameter else None), vectors)
+    return {
+        "name": cls.name,
+        "parameter": cls.parameter,
+        "default": cls.default if cls.parameter else None,
+        "grid": list(cls.grid),
+        "strategy": cls.strategy,
+        "summary": cls.summary,
+        "guarantee": str(bound.guarantee),
+        "options": ", ".join(f"{field.name}={field.default!r}" for field in option_fields(cls)),
+        "reference": cls.reference,
+    }
+
+
+def _vectors() -> list[tuple[str, str]]:
+    from quipukit.vectors.sources import PACKS
+
+    return [(name, pack.ABOUT) for name, pack in PACKS.items()]

@@ -1,0 +1,61 @@
+"""The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
+
+import sys
+import warnings
+
+import typer
+
+from quipukit import __version__
+from quipukit.cli import demo, listing, obfuscate, vectors
+from quipukit.errors import QuipukitError
+
+app = typer.Typer(
+    name="quipukit",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="Hide search queries, and measure what is still found and who can still guess what was asked.",
+)
+app.command("obfuscate")(obfuscate.obfuscate)
+app.command("list")(listing.list_all)
+app.add_typer(vectors.app, name="vectors")
+app.command("demo")(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"quipukit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    pass
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; a wrong input ends in one line that says the fix, and exit code 2."""
+    warnings.showwarning = _show_warning
+    try:
+        app(obfuscate.spread_numbers(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+    except QuipukitError as fault:
+        print(f"quipukit: {fault}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("quipukit: stopped; nothing half-written was left behind.", file=sys.stderr)
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has seen enough. Point stdout elsewhere so that Python's own flush at
+        # exit does not complain.
+        sys.stdout = open("/dev/null", "w")  # noqa: SIM115
+        raise SystemExit(0) from None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)

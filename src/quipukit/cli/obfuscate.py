@@ -1,0 +1,216 @@
+"""``quipukit obfuscate``: one query or a file of them."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import plain, print_table, progress, say
+from quipukit.errors import InputError, SpecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from quipukit.mechanisms.base import Mechanism
+
+_DEFAULT = "VickreyMhl@12.5"
+
+_EXAMPLES = """
+Examples:
+
+\b
+  quipukit obfuscate "how tumour grows" -m VickreyMhl -e 12.5 -n 20
+  quipukit obfuscate "how tumour grows" -m CMP -m "CusText(k=20)" -e 5 10 --seed 7 --json
+  quipukit obfuscate --queries topics.tsv -m CMP -e 1 5 10 -n 50 -o obfuscated.csv
+  quipukit obfuscate - < queries.txt          (one query a line; keeps them out of the process list)
+"""
+
+
+def spread_numbers(arguments: Sequence[str]) -> list[str]:
+    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``.
+
+    >>> spread_numbers(["-e", "1", "5", "-n", "3"])
+    ['-e', '1', '-e', '5', '-n', '3']
+    """
+    spread: list[str] = []
+    option = ""
+    fresh = False
+    for argument in arguments:
+        if argument in ("-e", "--epsilon"):
+            option, fresh = argument, True
+            continue
+        if option and (fresh or _is_number(argument)):
+            spread += [option, argument]
+            fresh = False
+            continue
+        option = ""
+        spread.append(argument)
+    return [*spread, option] if fresh else spread
+
+
+def _is_number(argument: str) -> bool:
+    try:
+        float(argument)
+    except ValueError:
+        return False
+    return True
+
+
+def obfuscate(
+    query: str | None = typer.Argument(None, help="The query; '-' reads queries from standard input, one a line."),
+    mechanism: list[str] = typer.Option(
+        [], "-m", "--mechanism", help=f"A mechanism, as CMP or 'CusText(k=20)@10'; repeat for more. [{_DEFAULT}]"
+    ),
+    epsilon: list[float] = typer.Option([], "-e", "--epsilon", help="Epsilons for mechanisms without '@'; several."),
+    n: int = typer.Option(20, "-n", "--variants", help="Obfuscated variants per query."),
+    queries: Path | None = typer.Option(None, help="A file of queries: qid, tab, query; or CSV, JSON lines, Parquet."),
+    seed: int | None = typer.Option(
+        None, help="Root seed, for experiments. Without it the noise comes from the operating system."
+    ),
+    noise: str = typer.Option("independent", help="'independent', or 'common' for sweeps (needs --seed)."),
+    vectors: str | None = typer.Option(None, help="Word vectors: a pack's name or a text file. [the default pack]"),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Write to a .csv, .tsv, .jsonl or .parquet file."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+) -> None:
+    """Obfuscate a query, or a file of queries, with one or more mechanisms."""
+    from quipukit import files
+    from quipukit.obfuscation import bind
+    from quipukit.obfuscation import obfuscate as run
+    from quipukit.vectors.sources import load_vectors
+
+    asked = _queries(query, queries)
+    if output is not None and output.suffix not in files.FORMATS:
+        raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(files.FORMATS)}.")
+    specs = _specs(mechanism or [_DEFAULT], epsilon)
+    mechanisms = bind(specs, vectors=load_vectors(vectors) if vectors else None)
+    with progress("obfuscating") as show:
+        table = run(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
+    if output is not None:
+        files.write_obfuscated(table, output)
+        say(f"wrote {len(table):,} obfuscated queries to {output}")
+        for line in budget_lines(mechanisms, n):
+            say(line)
+    elif as_json:
+        print(json.dumps(_as_json(mechanisms, table, n, seed, noise), ensure_ascii=False, indent=1))
+    elif as_tsv:
+        sys.stdout.write(files.as_text(files.with_budget(table), ".tsv"))
+    else:
+        _print(mechanisms, table, n, with_ids=table["qid"].nunique() > 1)
+
+
+obfuscate.__doc__ = (obfuscate.__doc__ or "") + "\n" + _EXAMPLES
+
+
+def _queries(query: str | None, file: Path | None) -> Any:
+    from quipukit.files import read_queries
+
+    if (query is None) == (file is None):
+        raise InputError('give one query or a file: quipukit obfuscate "how tumour grows", or --queries topics.tsv.')
+    if file is not None:
+        return read_queries(file)
+    if query != "-":
+        return [query]
+    try:
+        lines = [line for line in sys.stdin.read().splitlines() if line.strip()]
+    except UnicodeDecodeError:
+        raise InputError("standard input is not UTF-8; convert it, for instance with iconv.") from None
+    if not lines:
+        raise InputError("standard input holds no query; write one a line.")
+    return lines
+
+
+def _specs(names: Sequence[str], epsilons: Sequence[float]) -> list[Any]:
+    """Combine every mechanism that does not set its parameter with every epsilon, or with its default."""
+    from quipukit.registry import mechanism_class
+    from quipukit.specs import spec
+
+    specs = []
+    used = not epsilons
+    for name in names:
+        parsed = spec(name)
+        cls = mechanism_class(parsed.name)
+        if parsed.value is not None or not cls.parameter:
+            specs.append(parsed)
+        elif cls.parameter == "epsilon" and epsilons:
+            used = True
+            specs.extend(parsed @ epsilon for epsilon in epsilons)
+        elif epsilons:
+            raise SpecError(f"{cls.name} has no epsilon; set its {cls.parameter}, as in {cls.name}@{cls.grid[0]:g}.")
+        else:
+            specs.append(parsed @ cls.default)
+    if not used:
+        raise SpecError("-e is given but no mechanism takes it; leave '@...' out of the one that should.")
+    return specs
+
+
+def budget_lines(mechanisms: Sequence["Mechanism"], n: int) -> list[str]:
+    """Say what each setting promises, and what n variants add up to."""
+    return [f"{one.spec!r}: {one.guarantee}{_composed(one, n)}" for one in mechanisms]
+
+
+def _composed(mechanism: "Mechanism", n: int) -> str:
+    if mechanism.parameter != "epsilon":
+        return ""
+    total = plain(mechanism.value * n)
+    return f"; N = {n}, composed budget {total}" if mechanism.guarantee.private else f" (N * epsilon = {total})"
+
+
+def _as_json(
+    mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, seed: int | None, noise: str
+) -> dict[str, Any]:
+    flags = table.attrs["notes"]
+    settings = []
+    for one in mechanisms:
+        mine = {"mechanism": one.spec.family, "value": one.value}
+        rows = table[(table["mechanism"] == one.spec.family) & (table["value"] == one.value)]
+        settings.append(
+            {
+                **mine,
+                "parameter": one.parameter,
+                "n": n,
+                "budget": one.value * n if one.parameter == "epsilon" else None,
+                "guarantee": str(one.guarantee),
+                "variants": rows[["qid", "variant", "query"]].to_dict("records"),
+                "notes": [
+                    {key: note[key] for key in ("qid", "flag", "count")}
+                    for note in flags
+                    if all(note[key] == value for key, value in mine.items())
+                ],
+            }
+        )
+    return {"n": n, "seed": seed, "noise": noise, "settings": settings}
+
+
+def _print(mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, with_ids: bool) -> None:
+    headings = ["mechanism", "parameter", "value", *(["qid"] if with_ids else []), "obfuscated query"]
+    rows = []
+    last: tuple[Any, ...] = ()
+    for row in table.itertuples(index=False):
+        setting = (row.mechanism, row.parameter, plain(row.value) if row.parameter else "")
+        # A setting is named once, above its variants: the eye finds where the next one begins.
+        rows.append([*(setting if setting != last else ("", "", "")), *([row.qid] if with_ids else []), row.query])
+        last = setting
+    print_table("", headings, rows, "\n".join(budget_lines(mechanisms, n)))
+    for line in note_lines(table.attrs["notes"]):
+        say(line)
+
+
+def note_lines(notes: Sequence[dict[str, Any]]) -> list[str]:
+    """Put the flags of a run into words, one line for each kind."""
+    words = {
+        "oov": "word(s) outside the vocabulary were treated by the policy oov",
+        "passed": "word(s) were sent as they are, by the mechanism's definition",
+        "dropped": "word(s) without candidates were left out",
+        "empty": "time(s) nothing was left to obfuscate, so the variants are empty",
+        "no_obfuscation": "time(s) no variant was found, so nothing is sent",
+        "fewer": "time(s) fewer variants than asked for exist",
+    }
+    total: dict[tuple[str, str], int] = {}
+    for note in notes:
+        place = (str(note["mechanism"]), str(note["flag"]))
+        total[place] = total.get(place, 0) + int(note["count"])
+    return [f"note: {name}: {count} {words.get(flag, flag)}" for (name, flag), count in total.items()]

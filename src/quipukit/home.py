@@ -1,0 +1,64 @@
+"""Where quipukit keeps files, and how it writes them: complete or not at all."""
+
+import contextlib
+import hashlib
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def cache_home() -> Path:
+    """Return the folder for everything that quipukit keeps: QUIPUKIT_HOME, or the user's cache folder."""
+    chosen = os.environ.get("QUIPUKIT_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quipukit"
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; what was written there takes its place only if nothing went wrong."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        # mkstemp makes files private; a result file should have the permissions of any other new file.
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder beside ``path``; it takes the place of ``path`` only if nothing went wrong."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield draft
+        draft.chmod(0o777 & ~_umask())
+        if path.exists():
+            shutil.rmtree(path)
+        draft.rename(path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:  # an empty file cannot be mapped
+            return hashlib.sha256().hexdigest()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return hashlib.sha256(content).hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

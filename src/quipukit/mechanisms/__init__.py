@@ -1,0 +1,1 @@
+"""The obfuscation mechanisms, one file each."""

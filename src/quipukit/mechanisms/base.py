@@ -1,0 +1,227 @@
+"""What a mechanism is, what it promises, and how words outside the vocabulary are treated."""
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from quipukit import seeds
+from quipukit.errors import NoClosedForm, SpecError
+from quipukit.guarantees import Guarantee
+from quipukit.specs import Option, Spec, format_value
+
+RESOURCES = ("vectors", "wordnet", "collection")
+EPSILON_RANGE = (1e-6, 1e6)
+EPSILON_GRID = (1.0, 5.0, 10.0, 12.5, 15.0, 17.5, 20.0, 25.0, 30.0, 50.0)
+
+
+class Streams(Protocol):
+    """Where a batch takes its generators from: one per variant of a query."""
+
+    def owner(self, mechanism: "Mechanism") -> str:
+        """Return whose noise a mechanism draws: mechanisms with equal owners share it."""
+
+    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
+        """Return the generator of one variant of one query."""
+
+
+@dataclass(frozen=True)
+class RootSeed:
+    """Streams by identity from one root seed; without a seed, fresh entropy of the operating system."""
+
+    root: int | None
+    mode: seeds.Noise = "independent"
+
+    def owner(self, mechanism: "Mechanism") -> str:
+        return mechanism.noise_family if self.mode == "common" else repr(mechanism.spec)
+
+    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
+        return seeds.stream(self.root, self.mode, owner, qid, variant)
+
+
+@dataclass(frozen=True)
+class OneGenerator:
+    """The caller's own generator, drawn from variant after variant."""
+
+    rng: np.random.Generator
+
+    def owner(self, mechanism: "Mechanism") -> str:
+        return repr(mechanism.spec)
+
+    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
+        return self.rng
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What became of one query: its obfuscated variants, and flags with counts for the notes."""
+
+    texts: list[str]
+    flags: dict[str, int] = field(default_factory=dict)
+
+
+Tick = Callable[[float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(ABC):
+    """An obfuscation mechanism bound to its parameter, options and resources; immutable.
+
+    A subclass is a frozen dataclass whose fields are its options. The field named by ``parameter`` is the privacy
+    parameter (what ``@`` sets in a spec); fields named in ``RESOURCES`` are bound, not part of the spec.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    strategy: ClassVar[str]
+    reference: ClassVar[str] = ""
+    parameter: ClassVar[str] = ""
+    grid: ClassVar[tuple[float, ...]] = ()
+    default: ClassVar[float] = 0.0
+
+    # --- what it is ---
+
+    @property
+    def value(self) -> float:
+        """Return the privacy parameter; 0 for a mechanism without one."""
+        return float(getattr(self, self.parameter)) if self.parameter else 0.0
+
+    @property
+    def spec(self) -> Spec:
+        """Return the canonical spec: options at their default are left out."""
+        options = tuple(
+            (option.name, getattr(self, option.name))
+            for option in option_fields(type(self))
+            if getattr(self, option.name) != option.default
+        )
+        return Spec(self.name, options, self.value if self.parameter else None)
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """Return what is promised, in which metric, per what."""
+
+    @property
+    def noise_family(self) -> str:
+        """Return the family whose noise this mechanism shares in common mode: by default all its settings."""
+        return self.spec.family
+
+    def log_prob(self, output_word: str, input_word: str) -> float:
+        """Return ln P(output | input) for one word, where a closed form exists."""
+        raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
+
+    # --- what it does ---
+
+    def obfuscate(self, query: str, n: int = 1, rng: np.random.Generator | None = None) -> list[str]:
+        """Return n obfuscated variants of a query (fewer or none where a heuristic finds none).
+
+        Without ``rng`` every variant takes fresh entropy from the operating system, as real use must.
+        """
+        streams: Streams = RootSeed(None) if rng is None else OneGenerator(rng)
+        return type(self).obfuscate_batch([self], [("", query)], n, streams)[0][0].texts
+
+    @property
+    def batch_key(self) -> Hashable:
+        """Return a key that is equal for mechanisms which can share work in one batch."""
+        return (type(self), self.spec)
+
+    @classmethod
+    @abstractmethod
+    def obfuscate_batch(
+        cls,
+        group: "Sequence[Any]",
+        queries: Sequence[tuple[str, str]],
+        n: int,
+        streams: Streams,
+        tick: Tick = lambda _: None,
+    ) -> list[list[Variants]]:
+        """Obfuscate (qid, query) pairs with every mechanism of a group; element [m][q] is mechanism m on query q.
+
+        All members of ``group`` have the same ``batch_key``. ``tick`` is told how many (mechanism, query) pairs
+        are done; its arguments add up to len(group) * len(queries).
+        """
+
+
+class QueryMechanism(Mechanism):
+    """A mechanism that looks at the query as a whole; each one works alone."""
+
+    @abstractmethod
+    def variants(self, query: str, n: int, rngs: "Callable[[int], np.random.Generator]") -> Variants:
+        """Return the variants of one query; ``rngs(v)`` is the generator of variant v."""
+
+    @classmethod
+    def obfuscate_batch(
+        cls,
+        group: Sequence[Any],
+        queries: Sequence[tuple[str, str]],
+        n: int,
+        streams: Streams,
+        tick: Tick = lambda _: None,
+    ) -> list[list[Variants]]:
+        def one(mechanism: "QueryMechanism", qid: str, query: str) -> Variants:
+            owner = streams.owner(mechanism)
+            found = mechanism.variants(query, n, lambda variant: streams.stream(owner, qid, variant))
+            tick(1)
+            return found
+
+        return [[one(mechanism, qid, query) for qid, query in queries] for mechanism in group]
+
+
+# --- parameters and options ---------------------------------------------------------------------------------------
+
+
+def option_fields(cls: type[Mechanism]) -> list["dataclasses.Field[Any]"]:
+    """Return the fields that are options: neither the privacy parameter nor a resource."""
+    return [f for f in dataclasses.fields(cls) if f.name != cls.parameter and f.name not in RESOURCES]
+
+
+def check_epsilon(mechanism: str, epsilon: float) -> float:
+    """Return epsilon as a float, or say what is wrong with it."""
+    low, high = EPSILON_RANGE
+    number = check_number(mechanism, "epsilon", epsilon)
+    if not low <= number <= high:
+        raise SpecError(f"{mechanism}: epsilon must lie in [{low:g}, {high:g}] (found {number:g}); try 10.")
+    return number
+
+
+def check_number(mechanism: str, name: str, value: object) -> float:
+    """Return a finite number as a float, or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise SpecError(f"{mechanism}: {name} must be a number (found {value!r}).")
+    if not math.isfinite(value):
+        raise SpecError(f"{mechanism}: {name} must be a finite number (found {value}).")
+    return float(value)
+
+
+def check_whole(mechanism: str, name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return a whole number in [low, high], or say what is wrong with it."""
+    number = check_number(mechanism, name, value)
+    if number != int(number) or number < low or (high is not None and number > high):
+        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise SpecError(f"{mechanism}: {name} must be a whole number {limits} (found {format_value(number)}).")
+    return int(number)
+
+
+def check_flag(mechanism: str, name: str, value: object) -> None:
+    """Refuse anything but True and False: a string such as "no" counts as true, and flags here open doors."""
+    if not isinstance(value, bool):
+        raise SpecError(f"{mechanism}: {name} must be True or False (found {value!r}).")
+
+
+def check_share(mechanism: str, name: str, value: object) -> float:
+    """Return a number in [0, 1], or say what is wrong with it."""
+    number = check_number(mechanism, name, value)
+    if not 0 <= number <= 1:
+        raise SpecError(f"{mechanism}: {name} must lie in [0, 1] (found {number:g}).")
+    return number
+
+
+def check_choice(mechanism: str, name: str, value: object, choices: Sequence[Option]) -> None:
+    """Say what may be chosen where something else was."""
+    if value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise SpecError(f"{mechanism}: {name} must be one of {allowed} (found {value!r}).")

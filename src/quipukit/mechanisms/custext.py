@@ -1,0 +1,111 @@
+"""CusText: the exponential mechanism inside small groups of near words."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.guarantees import Guarantee, LocalDP, NoGuarantee
+from quipukit.lexical import STOP_WORDS
+from quipukit.mechanisms.base import check_choice, check_flag, check_whole
+from quipukit.mechanisms.sampling import ExponentialSampling, Place
+from quipukit.vectors.grouping import Grouping, group_words
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The words that can come out at a place, the likeliest first, with scores in [0, 1]."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CusText(ExponentialSampling):
+    """Sample from a small set C of near words, by a score normalised to [0, 1].
+
+    s(x, y) = (dmax - d(x, y)) / (dmax - dmin) over C, and P(y | x) = exp(epsilon s / 2) / Z. ``mapping`` says what C
+    is: ``groups`` (default) divides the vocabulary into disjoint groups of k to 2k - 1 words, and the words of a
+    group share it; ``topk`` takes the k nearest words of each x, as pyPANTERA does; ``aggressive`` is another name
+    for such overlapping sets. ``keep_stopwords`` (CusText+) sends stop words as they are.
+
+    Guarantee: with ``groups``, epsilon-DP among the words of one group (scores have range 1 and the output sets
+    coincide); words of different groups are told apart with certainty. With ``topk``, none: the sets differ from
+    word to word, so an output can be impossible under one word and likely under its neighbour.
+
+    Reference: Chen, Mo, Wang, Chen, Cui, Guan. A customized text sanitization mechanism with differential privacy.
+    Findings of ACL 2023.
+
+    >>> line = Vectors(["a", "b", "c"], [[0.0], [1.0], [3.0]])
+    >>> round(np.exp(CusText(epsilon=2, k=3, vectors=line).log_prob("b", "a")), 6).item()
+    0.343757
+    """
+
+    name: ClassVar[str] = "CusText"
+    summary: ClassVar[str] = "a word of the same small group, near ones likelier"
+    reference: ClassVar[str] = "Chen et al., Findings of ACL 2023"
+
+    k: int = 10
+    mapping: str = "groups"
+    similarity: str = "euclidean"
+    keep_stopwords: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_whole(self.name, "k", self.k, 2))
+        check_choice(self.name, "mapping", self.mapping, ("groups", "topk", "aggressive"))
+        check_choice(self.name, "similarity", self.similarity, ("euclidean", "cosine"))
+        check_flag(self.name, "keep_stopwords", self.keep_stopwords)
+        super().__post_init__()
+
+    def passes(self, word: str) -> bool:
+        return self.keep_stopwords and word in STOP_WORDS
+
+    @property
+    def words_key(self) -> Hashable:
+        return (super().words_key, self.keep_stopwords)
+
+    @property
+    def promise(self) -> Guarantee:
+        if self.mapping != "groups":
+            return NoGuarantee("each word has its own output set, so some outputs rule words out")
+        stop = " (stop words are sent as they are)" if self.keep_stopwords else ""
+        return LocalDP(self.epsilon, f"the words of one group of {self.k} to {2 * self.k - 1}{stop}")
+
+    @property
+    def neighbourhood_key(self) -> Hashable:
+        return ("candidates", self.k, self.mapping == "groups", self.similarity)
+
+    @property
+    def grouping(self) -> Grouping:
+        """Return the division of the vocabulary into groups."""
+        return group_words(self.vectors, self.k, self.similarity)
+
+    def neighbourhood(self, place: Place) -> Candidates:
+        if self.mapping == "groups":
+            rows = self.grouping.group_of_place(place.point, place.row)
+            dissimilarity = self._dissimilarity(place, rows)
+        else:
+            rows = np.arange(len(self.vectors))
+            dissimilarity = self._dissimilarity(place, rows)
+        order = np.argsort(dissimilarity, kind="stable")
+        if self.mapping != "groups":
+            order = order[: self.k]
+        dissimilarity = dissimilarity[order]
+        spread = dissimilarity[-1] - dissimilarity[0]
+        scores = (dissimilarity[-1] - dissimilarity) / spread if spread > 0 else np.ones(len(order))
+        return Candidates(rows[order], scores)
+
+    def _dissimilarity(self, place: Place, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        from quipukit.vectors.nearest import distances
+
+        matrix = self.vectors.matrix if len(rows) == len(self.vectors) else self.vectors.matrix[rows]
+        if self.similarity == "euclidean":
+            return distances(matrix, place.point)
+        lengths = np.sqrt(2 * self.vectors.half_norms[rows]) * np.linalg.norm(place.point)
+        cosine = np.divide(matrix @ place.point, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+        return 1 - np.clip(cosine, -1, 1)
+
+    def law(self, near: Candidates) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return near.rows, self.epsilon / 2 * (near.scores - 1)

@@ -1,0 +1,33 @@
+"""Identity: the query itself, the upper reference of every evaluation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from quipukit.guarantees import Guarantee, NoGuarantee
+from quipukit.mechanisms.base import QueryMechanism, Variants
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity(QueryMechanism):
+    """Send the query as it is: the most that can be found, and the least that can be hidden.
+
+    >>> Identity().obfuscate("how tumour grows", n=2)
+    ['how tumour grows', 'how tumour grows']
+    """
+
+    name: ClassVar[str] = "Identity"
+    summary: ClassVar[str] = "the query as it is: the upper reference"
+    strategy: ClassVar[str] = "reference"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return NoGuarantee("the query is sent as it is")
+
+    def log_prob(self, output_word: str, input_word: str) -> float:
+        return 0.0 if output_word == input_word else -np.inf
+
+    def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
+        return Variants([query] * n)

@@ -1,0 +1,171 @@
+"""Mechanisms that add noise to a word's vector and send a word near the noisy point.
+
+All of them draw a direction uniformly on the sphere, a radius Y ~ Gamma(n, 1/epsilon) and, for the Vickrey
+variants, a coin; they differ in how the direction is stretched and in which near word is taken. Settings that
+share their noise therefore share the product of the direction with the vocabulary, which is nearly all the cost.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.guarantees import Guarantee, MetricDP
+from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
+from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechanism, find_sites, uniform_rows
+
+# Rows of noise in memory at a time: a few blocks for each thread.
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class NoiseDraw:
+    """Noise for some tokens: unit directions, radii at epsilon = 1, coins, and points for Gaussian unknowns."""
+
+    directions: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    coins: NDArray[np.float64]
+    gaussian: NDArray[np.float64]
+
+
+def draw_noise(rng: np.random.Generator, length: int, dimension: int, gaussian: int = 0) -> NoiseDraw:
+    """Draw the noise of one variant; the coins come late, so that mechanisms without one see the same noise."""
+    directions = rng.standard_normal((length, dimension))
+    norms = np.linalg.norm(directions, axis=1, keepdims=True)
+    while not norms.all():  # only a broken or tiny-state generator gets here; a direction of 0 is no direction
+        directions = np.where(norms > 0, directions, rng.standard_normal((length, dimension)))
+        norms = np.linalg.norm(directions, axis=1, keepdims=True)
+    directions /= norms
+    radii = rng.standard_gamma(dimension, length)
+    return NoiseDraw(directions, radii, rng.random(length), rng.standard_normal((gaussian, dimension)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturbation(WordMechanism):
+    """A mechanism that sends a word near phi(x) + Y * A u."""
+
+    strategy: ClassVar[str] = "embedding perturbation"
+    parameter: ClassVar[str] = "epsilon"
+    grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
+    default: ClassVar[float] = 10.0
+    metric: ClassVar[str] = "euclidean"
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.name, self.epsilon))
+        super().__post_init__()
+
+    @property
+    def promise(self) -> Guarantee:
+        return MetricDP(self.epsilon, self.metric, scope=self.scope)
+
+    @property
+    def noise_family(self) -> str:
+        return "spherical"
+
+    @property
+    def batch_key(self) -> Hashable:
+        return (Perturbation, self.words_key)
+
+    def stretch(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return A u for unit directions u."""
+        return directions
+
+    def noise(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Draw noise vectors Z = Y * A u, as the mechanism adds them."""
+        drawn = draw_noise(rng, count, self.vectors.dimension)
+        return (drawn.radii / self.epsilon)[:, None] * self.stretch(drawn.directions)
+
+    def choose(
+        self, found: NDArray[np.int64], distance: NDArray[np.float64], coins: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Choose between the nearest and the second nearest word of each noisy point."""
+        return found[:, 0]
+
+    @classmethod
+    def obfuscate_batch(
+        cls,
+        group: Sequence[Any],
+        queries: Sequence[tuple[str, str]],
+        n: int,
+        streams: Streams,
+        tick: Tick = lambda _: None,
+    ) -> list[list[Variants]]:
+        vectors = group[0].vectors
+        sites = find_sites(group[0], queries)
+        chosen = {member: np.empty((len(sites.words), n), np.int32) for member in group}
+        sharing: dict[str, list[Perturbation]] = {}
+        for member in group:
+            sharing.setdefault(streams.owner(member), []).append(member)
+        units = max(1, sum(1 for _ in sites.units(n)))
+        for owner, members in sharing.items():
+            for batch in _batches(sites, n):
+                _obfuscate_units(members, sites, batch, [q for q, _ in queries], streams, owner, chosen)
+                tick(len(batch) / units * len(members) * len(queries))
+            if not sites.words:
+                tick(len(members) * len(queries))
+        return [sites.texts(vectors, chosen[member]) for member in group]
+
+
+def _batches(sites: Sites, n: int) -> Iterator[list[tuple[int, int]]]:
+    batch: list[tuple[int, int]] = []
+    rows = 0
+    for query, variant in sites.units(n):
+        batch.append((query, variant))
+        rows += sites.length(query)
+        if rows >= _ROWS:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _obfuscate_units(
+    members: Sequence[Perturbation],
+    sites: Sites,
+    units: Sequence[tuple[int, int]],
+    qids: Sequence[str],
+    streams: Streams,
+    owner: str,
+    chosen: dict[Any, NDArray[np.int32]],
+) -> None:
+    """Obfuscate some (query, variant) units with mechanisms that share their noise."""
+    from quipukit.vectors.nearest import nearest_two
+
+    vectors = members[0].vectors
+    site_of = np.concatenate([sites.site_of[sites.span(query)] for query, _ in units])
+    draws = [
+        draw_noise(
+            streams.stream(owner, qids[query], variant),
+            sites.length(query),
+            vectors.dimension,
+            int((sites.site_of[sites.span(query)] == GAUSSIAN).sum()),
+        )
+        for query, variant in units
+    ]
+    coins = np.concatenate([draw.coins for draw in draws])
+    # Stretched unit by unit: the rounding of a product may depend on its shape, and results must not.
+    directions = np.concatenate([members[0].stretch(draw.directions) for draw in draws])
+    radii = np.concatenate([draw.radii for draw in draws])
+    bases = np.concatenate([sites.points, *(draw.gaussian for draw in draws)])
+    base_of = site_of.copy()
+    base_of[site_of == GAUSSIAN] = np.arange(len(sites.points), len(bases))
+
+    noisy = base_of >= 0
+    epsilons = np.array(sorted({member.epsilon for member in members}))
+    found, distance = nearest_two(
+        vectors.matrix, vectors.half_norms, bases, base_of[noisy], directions[noisy], radii[noisy, None] / epsilons
+    )
+    for member in members:
+        column = int(np.searchsorted(epsilons, member.epsilon))
+        rows = np.full(len(site_of), KEEP, np.int64)
+        rows[noisy] = member.choose(found[:, column], distance[:, column], coins[noisy])
+        rows[site_of == UNIFORM] = uniform_rows(coins[site_of == UNIFORM], len(vectors))
+        start = 0
+        for query, variant in units:
+            stop = start + sites.length(query)
+            chosen[member][sites.span(query), variant] = rows[start:stop]
+            start = stop

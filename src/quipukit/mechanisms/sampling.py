@@ -1,0 +1,200 @@
+"""Mechanisms that sample a word from a law over the vocabulary, by inverse transform.
+
+Each token takes one uniform number. What a law needs to know about a place in the embedding (the sorted distances
+to all words, a group, a box) is its *neighbourhood*; it does not depend on epsilon, so all settings that need the
+same neighbourhoods share them, and each is computed once per distinct word.
+"""
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
+from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechanism, find_sites, uniform_rows
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of the embedding, and its row in the vocabulary (-1 for a point that is no word).
+
+    ``companions`` are all places of the same query, for a law that looks at the query as a whole.
+    """
+
+    point: NDArray[np.float64]
+    row: int
+    companions: "tuple[Place, ...]" = ()
+
+
+@dataclass(frozen=True)
+class SortedRow:
+    """All words by increasing (distance, row) from a place."""
+
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(WordMechanism):
+    """A mechanism with a closed form P(y | x)."""
+
+    strategy: ClassVar[str] = "sampling"
+
+    @property
+    def neighbourhood_key(self) -> Hashable:
+        """Return a key that is equal for mechanisms which need the same neighbourhoods."""
+        return "sorted row"
+
+    def neighbourhood(self, place: Place) -> Any:
+        """Return what the law at a place needs to know; by default all words by distance."""
+        from quipukit.vectors.nearest import distances
+
+        found = distances(self.vectors.matrix, place.point)
+        order = np.argsort(found, kind="stable")
+        return SortedRow(order, found[order])
+
+    @abstractmethod
+    def law(self, near: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows that can come out, and the logarithms of their weights (largest 0 or near it)."""
+
+    def sample(self, near: Any, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Turn uniform numbers into rows: inverse transform of the law, in the order in which it lists its rows."""
+        rows, log_weights = self.law(near)
+        return rows[invert(np.exp(log_weights), uniforms)]
+
+    def log_prob(self, output_word: str, input_word: str) -> float:
+        """Return ln P(output | input) for one word; minus infinity for what cannot come out."""
+        sites = find_sites(self, [("", input_word)])
+        if len(sites.words) != 1:
+            raise ValueError("log_prob takes one word at a time")
+        output = self.vectors.row(output_word)
+        kind = int(sites.site_of[0])
+        if kind == KEEP:
+            return 0.0 if output_word == sites.words[0] else -math.inf
+        if output < 0:
+            return -math.inf
+        if kind == UNIFORM:
+            return -math.log(len(self.vectors))
+        if kind == GAUSSIAN:
+            return super().log_prob(output_word, input_word)
+        rows, log_weights = self.law(self.neighbourhood(_places(sites)[kind]))
+        top = log_weights.max()
+        total = top + math.log(np.exp(log_weights - top).sum())
+        hit = np.flatnonzero(rows == output)
+        return float(log_weights[hit[0]] - total) if len(hit) else -math.inf
+
+    @property
+    def batch_key(self) -> Hashable:
+        return (Sampling, self.words_key, self.neighbourhood_key)
+
+    @classmethod
+    def obfuscate_batch(
+        cls,
+        group: Sequence[Any],
+        queries: Sequence[tuple[str, str]],
+        n: int,
+        streams: Streams,
+        tick: Tick = lambda _: None,
+    ) -> list[list[Variants]]:
+        from quipukit.vectors.nearest import in_threads
+
+        vectors = group[0].vectors
+        sites = find_sites(group[0], queries)
+        qids = [qid for qid, _ in queries]
+        draws = {owner: _draw(sites, qids, n, streams, owner, vectors.dimension) for owner in map(streams.owner, group)}
+        chosen = [np.full((len(sites.words), n), KEEP, np.int32) for _ in group]
+        places = _places(sites)
+        tokens_at = _tokens_by_site(sites)
+        share = len(group) * len(queries) / max(1, len(tokens_at))
+
+        def sample_site(site: int) -> None:
+            near = group[0].neighbourhood(places[site])
+            tokens = tokens_at[site]
+            for member, rows in zip(group, chosen, strict=True):
+                rows[tokens] = member.sample(near, draws[streams.owner(member)].uniforms[tokens])
+            tick(share)
+
+        in_threads(sample_site, range(len(tokens_at)))
+        uniform = sites.site_of == UNIFORM
+        for member, rows in zip(group, chosen, strict=True):
+            drawn = draws[streams.owner(member)]
+            rows[uniform] = uniform_rows(drawn.uniforms[uniform], len(vectors))
+            for (token, variant), point in drawn.gaussian.items():
+                near = member.neighbourhood(Place(point, -1))
+                rows[token, variant] = member.sample(near, drawn.uniforms[token, variant : variant + 1])[0]
+        if not tokens_at:
+            tick(len(group) * len(queries))
+        return [sites.texts(vectors, rows) for rows in chosen]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialSampling(Sampling):
+    """A sampling mechanism whose privacy parameter is epsilon."""
+
+    parameter: ClassVar[str] = "epsilon"
+    grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
+    default: ClassVar[float] = 10.0
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.name, self.epsilon))
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """A uniform number for every token and variant, and a point for every Gaussian unknown."""
+
+    uniforms: NDArray[np.float64]
+    gaussian: dict[tuple[int, int], NDArray[np.float64]]
+
+
+def _draw(sites: Sites, qids: Sequence[str], n: int, streams: Streams, owner: str, dimension: int) -> _Draws:
+    uniforms = np.empty((len(sites.words), n))
+    gaussian: dict[tuple[int, int], NDArray[np.float64]] = {}
+    unknown = sites.site_of == GAUSSIAN
+    for query, variant in sites.units(n):
+        rng = streams.stream(owner, qids[query], variant)
+        span = sites.span(query)
+        uniforms[span, variant] = rng.random(sites.length(query))
+        for token in np.flatnonzero(unknown[span]) + span.start:
+            gaussian[int(token), variant] = rng.standard_normal(dimension)
+    return _Draws(uniforms, gaussian)
+
+
+def _places(sites: Sites) -> list[Place]:
+    alone = [Place(point, row) for point, row in zip(sites.points, sites.rows, strict=True)]
+    companions: dict[int, list[Place]] = {}
+    for place, query in zip(alone, sites.query_of, strict=True):
+        companions.setdefault(query, []).append(place)
+    return [
+        place if query < 0 else Place(place.point, place.row, tuple(companions[query]))
+        for place, query in zip(alone, sites.query_of, strict=True)
+    ]
+
+
+def _tokens_by_site(sites: Sites) -> list[NDArray[np.int64]]:
+    order = np.argsort(sites.site_of, kind="stable")
+    bounds = np.searchsorted(sites.site_of[order], np.arange(len(sites.points) + 1))
+    return [order[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+def invert(weights: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return, for each uniform number, the position at which the cumulated weights pass its share of the total.
+
+    A weight of 0 is never chosen.
+
+    >>> invert(np.array([1.0, 0.0, 1.0]), np.array([0.0, 0.49, 0.5, 0.99]))
+    array([0, 0, 2, 2])
+    """
+    cumulated = np.cumsum(weights)
+    positions = np.searchsorted(cumulated, uniforms * cumulated[-1], side="right")
+    # A product of a number just below 1 can round up to the total; the last position with weight is meant.
+    last = int(np.searchsorted(cumulated, cumulated[-1], side="left"))
+    return np.minimum(positions, last).astype(np.int64)

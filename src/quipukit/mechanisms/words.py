@@ -1,0 +1,198 @@
+"""Mechanisms that replace a query word by word, and what they do with words outside the vocabulary.
+
+The number of tokens is released without protection: a variant has as many words as the query.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.errors import SpecError
+from quipukit.guarantees import Guarantee, NoGuarantee
+from quipukit.mechanisms.base import Mechanism, Variants, check_choice, check_flag
+from quipukit.text import tokenise
+from quipukit.vectors.store import Vectors
+
+OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
+
+# What stands at a position instead of the number of a site.
+UNIFORM, KEEP, GAUSSIAN = -1, -2, -3
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordMechanism(Mechanism):
+    """A mechanism that draws a word of the vocabulary for every token, independently.
+
+    ``oov`` says what happens to a token outside the vocabulary:
+
+    - ``anchor``: it is taken to stand at the mean of all vectors, so all such words look alike and the metric
+      guarantee extends to them;
+    - ``uniform``: any word of the vocabulary, uniformly;
+    - ``drop``: the token is left out (which shows in the length);
+    - ``subword``: its vector is composed of its parts, where the embedding can do that;
+    - ``gaussian``: a fresh N(0, I) vector at each occurrence, as the published queries were made;
+    - ``keep``: sent verbatim. Refused without ``unsafe=True``, and nothing is guaranteed.
+    """
+
+    vectors: Vectors = field(default=None, repr=False)  # type: ignore[assignment]
+    oov: str = "anchor"
+    tokenizer: str = "clean"
+    unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.vectors is None:
+            from quipukit.vectors.sources import load_vectors
+
+            object.__setattr__(self, "vectors", load_vectors())
+        check_choice(self.name, "oov", self.oov, OOV_POLICIES)
+        check_choice(self.name, "tokenizer", self.tokenizer, ("clean", "peer"))
+        check_flag(self.name, "unsafe", self.unsafe)
+        if self.oov == "keep" and not self.unsafe:
+            raise SpecError(
+                f"{self.name}: oov='keep' sends unknown words verbatim; add unsafe=True if that is what you want."
+            )
+        if self.oov == "subword" and self.vectors.compose is None:
+            raise SpecError(
+                f"{self.name}: oov='subword' needs vectors that compose unknown words, and "
+                f"{self.vectors.name!r} does not; use oov='anchor'."
+            )
+
+    @property
+    def by_query(self) -> bool:
+        """Tell whether the law of a word depends on the query that it stands in."""
+        return False
+
+    def passes(self, word: str) -> bool:
+        """Tell whether a word of the vocabulary is sent as it is, by the mechanism's own definition."""
+        return False
+
+    @property
+    def promise(self) -> Guarantee:
+        """Return what is promised for words that the mechanism replaces, whatever the policy for the others."""
+        raise NotImplementedError
+
+    @property
+    def guarantee(self) -> Guarantee:
+        if self.oov == "keep":
+            return NoGuarantee("words outside the vocabulary are sent verbatim (oov='keep')")
+        return self.promise
+
+    @property
+    def scope(self) -> str:
+        """Return among which words the guarantee holds."""
+        return "all words" if self.oov in ("anchor", "subword") else "words of the vocabulary"
+
+    @property
+    def words_key(self) -> Hashable:
+        """Return a key that is equal for mechanisms which see the same tokens and sites in a query."""
+        return (id(self.vectors), self.oov, self.tokenizer)
+
+
+@dataclass(frozen=True)
+class Sites:
+    """All tokens of some queries, and the distinct places in the embedding at which they stand.
+
+    Token t (counted over all queries) reads ``words[t]`` and stands at site ``site_of[t]``, or is ``UNIFORM``,
+    ``KEEP`` or ``GAUSSIAN``. Site s is ``points[s]``; ``rows[s]`` is its row in the vocabulary, -1 for a place
+    that is no word; ``query_of[s]`` is the query it belongs to, -1 where queries share their sites. Query q has
+    the tokens ``starts[q]`` to ``starts[q + 1]``.
+    """
+
+    words: list[str]
+    site_of: NDArray[np.int64]
+    points: NDArray[np.float64]
+    rows: list[int]
+    query_of: list[int]
+    starts: list[int]
+    flags: list[dict[str, int]]
+
+    def span(self, query: int) -> slice:
+        return slice(self.starts[query], self.starts[query + 1])
+
+    def length(self, query: int) -> int:
+        return self.starts[query + 1] - self.starts[query]
+
+    def units(self, n: int) -> Iterator[tuple[int, int]]:
+        """Iterate over (query, variant), in the order in which noise is drawn; empty queries draw none."""
+        return ((q, v) for q in range(len(self.flags)) if self.length(q) for v in range(n))
+
+    def texts(self, vectors: Vectors, chosen: NDArray[np.int32]) -> list[Variants]:
+        """Join the chosen rows (tokens x variants) to texts, query by query."""
+        found = []
+        for query, flags in enumerate(self.flags):
+            span = self.span(query)
+            kept = self.words[span]
+            texts = [
+                " ".join(
+                    word if row == KEEP else vectors.words[row]
+                    for word, row in zip(kept, chosen[span, variant], strict=True)
+                )
+                for variant in range(chosen.shape[1])
+            ]
+            found.append(Variants(texts, flags))
+        return found
+
+
+def find_sites(mechanism: WordMechanism, queries: Sequence[tuple[str, str]]) -> Sites:
+    """Tokenise queries and place their tokens in the embedding, by the mechanism's policy for unknown words."""
+    vectors = mechanism.vectors
+    words: list[str] = []
+    site_of: list[int] = []
+    numbers: dict[Hashable, int] = {}
+    points: list[NDArray[np.float64]] = []
+    rows: list[int] = []
+    query_of: list[int] = []
+    starts = [0]
+    flags: list[dict[str, int]] = []
+
+    def site(place: Hashable, point: Any, row: int = -1) -> int:
+        if (owner, place) not in numbers:
+            numbers[owner, place] = len(points)
+            points.append(np.asarray(point(), np.float64))
+            rows.append(row)
+            query_of.append(owner)
+        return numbers[owner, place]
+
+    for number_of_query, (_, query) in enumerate(queries):
+        owner = number_of_query if mechanism.by_query else -1
+        count: dict[str, int] = {}
+        for word in tokenise(query, vectors.__contains__, mechanism.tokenizer):  # type: ignore[arg-type]
+            row = vectors.row(word)
+            if row >= 0 and mechanism.passes(word):
+                count["passed"] = count.get("passed", 0) + 1
+                number = KEEP
+            elif row >= 0:
+                number = site(row, lambda row=row: vectors.matrix[row], row)
+            else:
+                count["oov"] = count.get("oov", 0) + 1
+                if mechanism.oov == "drop":
+                    continue
+                number = _unknown_site(mechanism, word, site)
+            words.append(word)
+            site_of.append(number)
+        if len(words) == starts[-1]:
+            count["empty"] = 1
+        starts.append(len(words))
+        flags.append(count)
+    stacked = np.array(points) if points else np.empty((0, vectors.dimension))
+    return Sites(words, np.array(site_of, np.int64), stacked, rows, query_of, starts, flags)
+
+
+def _unknown_site(mechanism: WordMechanism, word: str, site: Any) -> int:
+    vectors = mechanism.vectors
+    if mechanism.oov == "subword" and vectors.compose is not None:
+        point = vectors.compose(word)
+        if point is not None:
+            return int(site(("subword", word), lambda: point))
+    # "subword" falls back to the anchor for a string without any known part.
+    if mechanism.oov in ("anchor", "subword"):
+        return int(site("anchor", lambda: vectors.mean))
+    return {"uniform": UNIFORM, "keep": KEEP, "gaussian": GAUSSIAN}[mechanism.oov]
+
+
+def uniform_rows(uniforms: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Turn numbers of [0, 1) into rows of a vocabulary, all equally likely."""
+    return np.minimum((uniforms * count).astype(np.int64), count - 1)

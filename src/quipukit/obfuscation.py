@@ -1,0 +1,180 @@
+"""Obfuscate many queries with many mechanisms at once: bind specs, plan what they share, run, collect."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from quipukit.errors import InputError, SpecError
+from quipukit.frames import NOTES, OBFUSCATED, queries_frame
+from quipukit.mechanisms.base import RESOURCES, Mechanism, RootSeed, Variants, option_fields
+from quipukit.registry import mechanism_class, mechanism_names
+from quipukit.seeds import Noise
+from quipukit.specs import Spec, spec
+
+# Queries in one batch: enough to share work between them, few enough to bound the memory.
+_CHUNK = 1024
+
+Progress = Callable[[float, float], None]
+
+
+def mechanism(
+    name: "str | Spec | Mechanism", vectors: Any = None, wordnet: Any = None, collection: Any = None
+) -> Mechanism:
+    """Bind a spec to its resources; what is not given is the default one, loaded when it is needed."""
+    if isinstance(name, Mechanism):
+        return name
+    wanted = spec(name)
+    cls = mechanism_class(wanted.name)
+    options = _checked_options(cls, wanted)
+    if cls.parameter and wanted.value is None:
+        example = Spec(cls.name, wanted.options, cls.grid[0] if cls.grid else 1.0)
+        raise SpecError(f"{cls.name} needs its {cls.parameter}; write for instance {example!r}.")
+    if not cls.parameter and wanted.value is not None:
+        raise SpecError(f"{cls.name} has no privacy parameter; write {wanted.family}.")
+    if cls.parameter:
+        options[cls.parameter] = wanted.value
+    given = {"vectors": vectors, "wordnet": wordnet, "collection": collection}
+    fields = {field for field in RESOURCES if field in cls.__dataclass_fields__}
+    return cls(**options, **{field: given[field] for field in fields if given[field] is not None})
+
+
+def _checked_options(cls: type[Mechanism], wanted: Spec) -> dict[str, Any]:
+    allowed = [field.name for field in option_fields(cls)]
+    options = dict(wanted.options)
+    if len(options) != len(wanted.options):
+        raise SpecError(f"{wanted!r} sets an option twice; keep one.")
+    for option in options:
+        if option == cls.parameter:
+            raise SpecError(f"{cls.name} takes its {option} after '@', as in {cls.name}@10; remove {option}=.")
+        if option not in allowed:
+            owners = [
+                other
+                for other in mechanism_names()
+                if option in {field.name for field in option_fields(mechanism_class(other))}
+            ]
+            hint = f" {option!r} belongs to {', '.join(owners)}." if owners else ""
+            raise SpecError(f"{cls.name} has no option {option!r} (it has {', '.join(allowed) or 'none'}).{hint}")
+    return options
+
+
+def obfuscate(
+    queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]",
+    specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]",
+    n: int = 50,
+    *,
+    vectors: Any = None,
+    wordnet: Any = None,
+    collection: Any = None,
+    seed: int | None = None,
+    noise: Noise = "independent",
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Obfuscate queries with every spec, n variants each, and return an Obfuscated table.
+
+    With a ``seed`` the result is the same whatever the order, the batches and the number of threads; without one
+    the noise comes from the operating system. ``noise="common"`` lets the settings of one noise family share their
+    draws: each keeps its exact distribution, differences between them get less noisy, and a sweep costs little more
+    than one setting; it needs a seed. The table's ``attrs["n"]`` is n, and ``notes(table)`` tells what was flagged.
+    ``progress(done, total)`` is called now and then.
+
+    >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
+    ['a cat']
+    """
+    frame = queries_frame(queries)
+    n = _checked_count(n)
+    if noise not in ("independent", "common"):
+        raise InputError(f"noise must be 'independent' or 'common' (found {noise!r}).")
+    if noise == "common" and seed is None:
+        raise InputError("noise='common' is for experiments and needs a seed; give one, for instance seed=7.")
+    mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection)
+    results = _run(mechanisms, list(zip(frame["qid"], frame["query"], strict=True)), n, RootSeed(seed, noise), progress)
+    return _collect(mechanisms, frame["qid"].tolist(), results, n)
+
+
+def _checked_count(n: object) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InputError(f"n, the number of variants, must be a whole number of at least 1 (found {n!r}).")
+    return n
+
+
+def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **resources: Any) -> list[Mechanism]:
+    """Bind specs to their resources; the default vectors are loaded once for all."""
+    if isinstance(specs, str | Spec | Mechanism):
+        specs = [specs]
+    mechanisms = [mechanism(specs[0], **resources)] if specs else []
+    # The first holds the default vectors, if they are used, so that the others find them loaded.
+    mechanisms += [mechanism(one, **resources) for one in specs[1:]]
+    if not mechanisms:
+        raise SpecError("no mechanism is given; name at least one, for instance CMP@10.")
+    twice = {repr(one.spec) for one in mechanisms if sum(other.spec == one.spec for other in mechanisms) > 1}
+    if twice:
+        raise SpecError(f"{sorted(twice)[0]} is given twice; keep one.")
+    return mechanisms
+
+
+def notes(obfuscated: pd.DataFrame) -> pd.DataFrame:
+    """Return the Notes table of an Obfuscated one: which queries were empty, had unknown words, found no variant."""
+    records = obfuscated.attrs.get("notes", [])
+    return NOTES.check(pd.DataFrame(records, columns=list(NOTES.columns)))
+
+
+@dataclass
+class _Counter:
+    """Adds up what is done and reports it."""
+
+    report: Progress
+    total: float
+    done: float = 0.0
+
+    def __call__(self, amount: float) -> None:
+        self.done += amount
+        self.report(min(self.done, self.total), self.total)
+
+
+def plan(mechanisms: Sequence[Mechanism]) -> list[list[int]]:
+    """Group mechanisms (by their number) that can share work."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, one in enumerate(mechanisms):
+        groups.setdefault(one.batch_key, []).append(number)
+    return list(groups.values())
+
+
+def _run(
+    mechanisms: Sequence[Mechanism],
+    queries: Sequence[tuple[str, str]],
+    n: int,
+    streams: RootSeed,
+    progress: Progress | None,
+) -> list[list[Variants]]:
+    tick = _Counter(progress or (lambda done, total: None), len(mechanisms) * len(queries))
+    results: list[list[Variants]] = [[] for _ in mechanisms]
+    for group in plan(mechanisms):
+        members = [mechanisms[number] for number in group]
+        for start in range(0, len(queries), _CHUNK):
+            found = type(members[0]).obfuscate_batch(members, queries[start : start + _CHUNK], n, streams, tick)
+            for number, variants in zip(group, found, strict=True):
+                results[number].extend(variants)
+    return results
+
+
+def _collect(
+    mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]], n: int
+) -> pd.DataFrame:
+    columns: dict[str, list[Any]] = {column: [] for column in OBFUSCATED.columns}
+    flags: list[dict[str, Any]] = []
+    for one, found in zip(mechanisms, results, strict=True):
+        setting = {"mechanism": one.spec.family, "parameter": one.parameter, "value": one.value}
+        for qid, variants in zip(qids, found, strict=True):
+            count = len(variants.texts)
+            columns["qid"].extend([qid] * count)
+            columns["variant"].extend(range(count))
+            columns["query"].extend(variants.texts)
+            for column, cell in setting.items():
+                columns[column].extend([cell] * count)
+            flags.extend({**setting, "qid": qid, "flag": flag, "count": c} for flag, c in variants.flags.items())
+    obfuscated = OBFUSCATED.check(pd.DataFrame(columns))
+    # Plain lists and numbers: attrs travel through copies and Parquet files.
+    obfuscated.attrs.update(n=n, notes=flags)
+    return obfuscated

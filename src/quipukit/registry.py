@@ -1,0 +1,88 @@
+"""Names of mechanisms and where they live; nothing is imported before it is used.
+
+A plugin adds its own through the entry-point group ``quipukit.mechanisms``: the entry's name is the mechanism's
+name, its value the class.
+"""
+
+import difflib
+import functools
+import importlib
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from quipukit.errors import SpecError
+
+if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
+
+GROUP = "quipukit.mechanisms"
+
+_BUILT_IN = {
+    "CMP": "cmp:CMP",
+    "Mahalanobis": "mahalanobis:Mahalanobis",
+    "VickreyCMP": "vickrey:VickreyCMP",
+    "VickreyMhl": "vickrey:VickreyMhl",
+    "CusText": "custext:CusText",
+    "SanText": "santext:SanText",
+    "SanText+": "santext:SanTextPlus",
+    "TEM": "tem:TEM",
+    "WBB": "wbb:WBB",
+    "AEA": "aea:AEA",
+    "FEA": "fea:FEA",
+    "Identity": "identity:Identity",
+    "Random": "random:Random",
+}
+
+_ALIASES = {
+    "mhl": "Mahalanobis",
+    "cmpvickrey": "VickreyCMP",
+    "vickrey": "VickreyCMP",
+    "mhlvickrey": "VickreyMhl",
+    "mahalanobisvickrey": "VickreyMhl",
+    "vickreymahalanobis": "VickreyMhl",
+    "santextplus": "SanText+",
+    "aed": "AEA",
+    "fsh": "FEA",
+    "original": "Identity",
+}
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of all mechanisms, the built-in ones first, then those of plugins."""
+    return [*_BUILT_IN, *sorted(set(_plugins()) - set(_BUILT_IN))]
+
+
+def canonical_name(name: str) -> str:
+    """Return the name under which a mechanism is registered: any case, dashes and aliases are understood.
+
+    >>> canonical_name("cmp-vickrey"), canonical_name("AED")
+    ('VickreyCMP', 'AEA')
+    """
+    names = {_fold(known): known for known in mechanism_names()} | _ALIASES
+    folded = _fold(name)
+    if folded in names:
+        return names[folded]
+    near = list(dict.fromkeys(names[match] for match in difflib.get_close_matches(folded, names, 3, 0.5)))
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(mechanism_names())}."
+    raise SpecError(f"there is no mechanism {name!r}; {hint} `quipukit list` shows them all.")
+
+
+@functools.cache
+def mechanism_class(name: str) -> "type[Mechanism]":
+    """Return the class behind a name."""
+    name = canonical_name(name)
+    if name in _BUILT_IN:
+        module, _, attribute = _BUILT_IN[name].partition(":")
+        found: type[Mechanism] = getattr(importlib.import_module(f"quipukit.mechanisms.{module}"), attribute)
+        return found
+    plugin: type[Mechanism] = _plugins()[name].load()
+    return plugin
+
+
+@functools.cache
+def _plugins() -> dict:  # type: ignore[type-arg]
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
