@@ -5,6 +5,7 @@
     │   ├── SpecError         a mechanism's name, option or parameter
     │   ├── FrameError        a table lacks a column or holds a bad value
     │   └── FileError         a file cannot be read as what it should be
+    ├── EngineError           a search engine over the wire did not answer, or not as it should
     ├── NoClosedForm          a probability was asked of a mechanism that has no formula for it
     └── ResourceError         something that should be installed is missing or damaged
         └── VectorsError      word vectors that cannot be used
@@ -31,6 +32,25 @@ class FrameError(InputError):
 
 class FileError(InputError):
     """A file cannot be read as what it should be."""
+
+
+class EngineError(QuipukitError):
+    """A search engine over the wire did not answer, or not as it should.
+
+    ``engine`` is its kind and host; ``failed`` are the positions, from 0, of the queries in the batch that it failed
+    at; ``done`` of ``total`` queries have their answer. Queries appear by number alone, counted from 1.
+    """
+
+    def __init__(self, engine: str, reason: str, failed: tuple[int, ...], done: int, total: int) -> None:
+        super().__init__(engine, reason, failed, done, total)
+        self.engine, self.reason, self.failed, self.done, self.total = engine, reason, failed, done, total
+
+    def __str__(self) -> str:
+        others = f" ({len(self.failed) - 1} more failed)" if len(self.failed) > 1 else ""
+        return (
+            f"{self.engine}, query {min(self.failed) + 1} of {self.total}{others}: {self.reason}. "
+            f"Answered: {self.done} of {self.total}."
+        )
 
 
 class NoClosedForm(QuipukitError):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from quipukit.errors import FileError
+from quipukit.errors import FileError, FrameError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING
 from quipukit.home import new_file
 
@@ -60,11 +61,14 @@ def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
     if path.suffix not in FORMATS:
         raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     table = with_budget(obfuscated)
-    with new_file(path) as draft:
-        if path.suffix == ".parquet":
-            table.to_parquet(draft, index=False)
-        else:
-            draft.write_text(as_text(table, path.suffix), encoding="utf-8", newline="")
+    try:
+        with new_file(path) as draft:
+            if path.suffix == ".parquet":
+                table.to_parquet(draft, index=False)
+            else:
+                draft.write_text(as_text(table, path.suffix), encoding="utf-8", newline="")
+    except OSError as fault:
+        raise FileError(f"{path} cannot be written ({fault.strerror}); name another place.") from None
 
 
 def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
@@ -90,8 +94,6 @@ def _suffix(path: Path) -> str:
 
 
 def _checked(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    from quipukit.errors import FrameError
-
     try:
         return check()
     except FrameError as fault:
@@ -139,7 +141,7 @@ def _read_table(path: Path) -> pd.DataFrame:
             return pd.read_parquet(io.BytesIO(_read_bytes(path)))
         text = io.StringIO(_read_text(path))
         if suffix == ".jsonl":
-            return pd.read_json(text, lines=True, dtype=False, convert_dates=False)
+            return pd.DataFrame([json.loads(line) for line in text if line.strip()])
         if suffix not in FORMATS:
             raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
         # Empty cells stay empty strings: an empty obfuscation is a value, not a gap.

@@ -47,6 +47,7 @@ QUERIES = Table("Queries", {"qid": "text", "query": "text"}, ("qid",))
 OBFUSCATED = Table(
     "Obfuscated", {"qid": "text", "variant": "whole", "query": "text", **_SETTING}, (*SETTING, "qid", "variant")
 )
+QRELS = Table("Qrels", {"qid": "text", "docno": "text", "relevance": "whole"}, ("qid", "docno"))
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
 
 

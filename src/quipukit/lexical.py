@@ -142,8 +142,9 @@ class SmallIndex:
         idf(t)      = ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
 
     This is the form that Lucene uses (the constant factor k1 + 1 is left out). Each posting holds its
-    summand, so a search only adds. A term that a query repeats counts as often. Ties go to the document that
-    came first.
+    summand, so a search only adds. Summands are rounded to multiples of 2**-40: then sums of hundreds of them
+    are exact in any order, and documents that tie by the formula tie here. A term that a query repeats counts
+    as often. Ties go to the document that came first.
 
     Reference: Robertson, Zaragoza. The probabilistic relevance framework: BM25 and beyond. Foundations and
     Trends in Information Retrieval 3(4), 2009.
@@ -203,9 +204,9 @@ class SmallIndex:
         return [self.vocabulary[row] for row in rows.tolist()]
 
     def term_rows(self, words: Iterable[str]) -> Rows:
-        """Return the terms of words as sorted rows; words that the collection lacks are left out."""
+        """Return the terms of words as rows, in order; words that the collection lacks are left out."""
         bases = stems(words) if self.stemmed else words
-        return np.array(sorted(self.terms[base] for base in bases if base in self.terms), np.int64)
+        return np.array([self.terms[base] for base in bases if base in self.terms], np.int64)
 
     def search(self, words: Iterable[str], depth: int = 100) -> tuple[list[str], Floats]:
         """Return ids and scores of the best documents, at most ``depth``, the best first.
@@ -216,11 +217,11 @@ class SmallIndex:
         return [self.ids[document] for document in found.tolist()], scores
 
     def rank(self, rows: Rows, depth: int) -> tuple[Rows, Floats]:
-        """Search for terms given as sorted rows; return the numbers of the documents and their scores."""
+        """Search for terms given as rows; return the numbers of the documents and their scores."""
         if not len(rows) or depth < 1:
             return np.empty(0, np.int64), np.empty(0)
         total = np.zeros(len(self.ids))
-        for row in rows:  # always in the order of the rows, so that equal sums are equal to the last bit
+        for row in rows:
             span = slice(self.starts[row], self.starts[row + 1])
             total[self.documents[span]] += self.impacts[span]
         # A summand is positive, so what is not 0 was touched.
@@ -237,7 +238,7 @@ class SmallIndex:
     def rank_targets(self, rows: Rows, starts: Rows, targets: Rows) -> tuple[NDArray[np.int32], Rows]:
         """Run many queries and return where a few documents come.
 
-        Query i has the sorted term rows ``rows[starts[i]:starts[i + 1]]``. The result is the rank (from 0) of
+        Query i has the term rows ``rows[starts[i]:starts[i + 1]]``. The result is the rank (from 0) of
         each target in each query, -1 where it does not match, and how many documents match each query. Ranks
         are those of `rank`: a target's is the number of documents before it, so nothing is sorted.
         """
@@ -260,7 +261,8 @@ def _postings(
     idf = np.log(1 + (len(sizes) - per_term + 0.5) / (per_term + 0.5))
     mean = sizes.mean() if sizes.any() else 1.0
     norm = k1 * (1 - b + b * sizes / mean)
-    return documents, np.repeat(idf, per_term) * frequency / (frequency + norm[documents]), starts
+    impacts = np.repeat(idf, per_term) * frequency / (frequency + norm[documents])
+    return documents, np.rint(impacts * 2.0**40) / 2.0**40, starts
 
 
 @functools.cache

@@ -18,17 +18,20 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich.table import Table
     from rich.text import Text
 
-    width = None if sys.stdout.isatty() else 10_000
+    terminal = sys.stdout.isatty()
     table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:
         # Text, not markup: a query may contain square brackets.
         table.add_row(*(Text(cell) for cell in row))
-    console = Console(width=width, highlight=False)
-    console.print(table)
+    console = Console(width=None if terminal else 10_000, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    # Padding to the table's width is of no use in a pipe, and wraps in a terminal that is then narrowed.
+    print("\n".join(line.rstrip() for line in captured.get().rstrip().splitlines()))
     if caption:
-        console.print(Text(caption))
+        print(f"\n{caption}")
 
 
 def say(line: str) -> None:
@@ -90,8 +93,8 @@ def _lines(what: str) -> Callable[[float, float], None]:
 
 
 def wide_enough(columns: int) -> bool:
-    """Tell whether the terminal has that many columns."""
-    return shutil.get_terminal_size().columns >= columns
+    """Tell whether there is room for that many columns; a pipe has any."""
+    return not sys.stdout.isatty() or shutil.get_terminal_size().columns >= columns
 
 
 def plain(value: Any) -> str:

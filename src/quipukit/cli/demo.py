@@ -1,11 +1,16 @@
 """``quipukit demo``: the main job in one command."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from quipukit.cli.console import plain, print_table, progress, say
-from quipukit.cli.obfuscate import budget_lines, note_lines
+from quipukit.cli.console import plain, print_table, progress, say, wide_enough
+from quipukit.cli.obfuscate import note_lines
 
-QUERIES = ("how do tumours grow", "can i lose my house in a divorce", "symptoms of depression at work")
+if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
+
+QUERIES = ("how does a tumor grow", "can i lose my house in a divorce", "symptoms of depression at work")
 SPECS = (
     "Identity",
     "CMP@12.5",
@@ -40,12 +45,32 @@ def demo(
     mechanisms = bind(SPECS)
     with progress("obfuscating") as show:
         table = run(QUERIES, mechanisms, n, seed=seed, progress=show)
-    rows = []
-    for one in mechanisms:
-        mine = table[(table["mechanism"] == one.spec.family) & (table["value"] == one.value)]
-        cells = ["\n".join(mine[mine["qid"] == str(q)]["query"]) or "(none found)" for q in range(1, len(QUERIES) + 1)]
-        rows.append([one.spec.family, plain(one.value) if one.parameter else "", *cells])
-    print_table(f"{n} variants of three queries", ["mechanism", "setting", *QUERIES], rows)
-    print_table("What is promised", ["setting: guarantee"], [[line] for line in budget_lines(mechanisms, n)])
+    names = [(one.spec.family, plain(one.value) if one.parameter else "") for one in mechanisms]
+
+    def cell(one: "Mechanism", query: int) -> str:
+        mine = (table["mechanism"] == one.spec.family) & (table["value"] == one.value)
+        return "\n".join(table[mine & (table["qid"] == str(query + 1))]["query"]) or "(none found)"
+
+    columns = [[cell(one, query) for one in mechanisms] for query in range(len(QUERIES))]
+    if wide_enough(150):
+        rows = [[*name, *cells] for name, *cells in zip(names, *columns, strict=True)]
+        print_table(f"{n} variants of three queries", ["mechanism", "setting", *QUERIES], rows)
+    else:
+        for query, cells in zip(QUERIES, columns, strict=True):
+            rows = [[*name, variants] for name, variants in zip(names, cells, strict=True)]
+            print_table("", ["mechanism", "setting", query], rows)
+    print_table(
+        "What is promised, per word and variant",
+        ["setting", "guarantee", "N", "composed budget"],
+        [
+            [
+                repr(one.spec),
+                str(one.guarantee),
+                str(n),
+                plain(one.value * n) if one.parameter == "epsilon" and one.guarantee.private else "",
+            ]
+            for one in mechanisms
+        ],
+    )
     for line in note_lines(table.attrs["notes"]):
         say(line)

@@ -41,9 +41,10 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a wrong input ends in one line that says the fix, and exit code 2."""
-    warnings.showwarning = _show_warning
     try:
-        app(obfuscate.spread_numbers(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app(obfuscate.spread_numbers(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
     except QuipukitError as fault:
         print(f"quipukit: {fault}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -202,15 +202,19 @@ def _print(mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, wit
 def note_lines(notes: Sequence[dict[str, Any]]) -> list[str]:
     """Put the flags of a run into words, one line for each kind."""
     words = {
-        "oov": "word(s) outside the vocabulary were treated by the policy oov",
-        "passed": "word(s) were sent as they are, by the mechanism's definition",
-        "dropped": "word(s) without candidates were left out",
-        "empty": "time(s) nothing was left to obfuscate, so the variants are empty",
-        "no_obfuscation": "time(s) no variant was found, so nothing is sent",
-        "fewer": "time(s) fewer variants than asked for exist",
+        "oov": "words outside the vocabulary, treated by the policy 'oov'",
+        "passed": "words sent as they are, by the mechanism's definition",
+        "empty": "queries with nothing to obfuscate, so their variants are empty",
+        "no_obfuscation": "queries for which no variant was found, so nothing is sent",
+        "fewer": "queries with fewer variants than asked for",
     }
-    total: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, float, str], int] = {}
     for note in notes:
-        place = (str(note["mechanism"]), str(note["flag"]))
-        total[place] = total.get(place, 0) + int(note["count"])
-    return [f"note: {name}: {count} {words.get(flag, flag)}" for (name, flag), count in total.items()]
+        setting = (str(note["mechanism"]), float(note["value"]), str(note["flag"]))
+        counts[setting] = counts.get(setting, 0) + int(note["count"])
+    mechanisms: dict[tuple[str, int], list[str]] = {}
+    for (name, _, flag), count in counts.items():
+        mentioned = mechanisms.setdefault((flag, count), [])
+        if name not in mentioned:
+            mentioned.append(name)
+    return [f"note: {', '.join(names)}: {count} {words.get(flag, flag)}" for (flag, count), names in mechanisms.items()]

@@ -5,12 +5,12 @@ import typer
 from quipukit.cli.console import print_table, say
 from quipukit.errors import InputError
 
-app = typer.Typer(invoke_without_command=True, help="List word vectors, or install more.", rich_markup_mode=None)
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 @app.callback()
 def list_vectors(context: typer.Context) -> None:
-    """List the word vectors that are there.
+    """List word vectors, or install more.
 
     \b
     Examples:

@@ -61,7 +61,7 @@ class FEA(QueryMechanism):
 
     >>> corpus = [("1", "prison for theft"), ("2", "theft, court, prison"), ("3", "the court of kings")]
     >>> FEA(window=12, collection=corpus).obfuscate("thefts", n=2)
-    ['prison', 'court prison']
+    ['court prison', 'prison']
     """
 
     name: ClassVar[str] = "FEA"
@@ -132,7 +132,7 @@ class FEA(QueryMechanism):
             candidates = window_queries(sequences, self.window)
         else:
             candidates = term_sets(sequences, self.window, self.max_terms)
-        term_of = np.array([index.term_rows([word])[0] for word in allowed])
+        term_of = index.term_rows(allowed)
         scores = self._scores(index, term_of, candidates, targets)
         kept = np.flatnonzero(scores > -np.inf)
         order = np.lexsort((*_as_tuples(candidates[kept]).T[::-1], -scores[kept]))[:n]
@@ -142,9 +142,7 @@ class FEA(QueryMechanism):
         """Return the score of each candidate; minus infinity where it is out of the question."""
         used = candidates >= 0
         starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-        # Within a candidate by row: then the sums round as those of a search do. Padding sorts to the end.
-        rows = np.sort(np.where(used, term_of[candidates], _PADDING), axis=1)
-        ranks, matched = index.rank_targets(rows[rows < _PADDING], starts, targets)
+        ranks, matched = index.rank_targets(term_of[candidates[used]], starts, targets)
         hits = ((ranks >= 0) & (ranks < _KEY_TOP)).sum(axis=1)
         scores: Floats
         if self.select == "pmi":

@@ -82,6 +82,7 @@ def nearest_two(
     increasing (distance, row); with a vocabulary of one word the second is row -1 at distance infinity.
     """
     count, dimension = directions.shape
+    matrix = np.asarray(matrix)  # slicing a memory map is slow Python; a view of it is not
     radii = np.ascontiguousarray(radii, dtype=np.float64)
     largest = float(np.sqrt(2 * half_norms.max(initial=0.0)))
     reach = np.linalg.norm(bases, axis=1)[base_of][:, None] + radii * np.linalg.norm(directions, axis=1)[:, None]
@@ -116,7 +117,9 @@ def _search_block(
     distance: Floats,
 ) -> None:
     count, sweep = radii.shape
-    single_bases, single_directions = bases.astype(np.float32), directions.astype(np.float32)
+    # One product for both: a narrow one of its own for the few bases would cost as much as a wide one.
+    stacked = np.concatenate([directions, bases]).astype(np.float32)
+    buffer = np.empty(len(stacked) * TILE, np.float32)
     single_radii, single_slack = radii.astype(np.float32), np.nextafter(slack.astype(np.float32), np.float32(np.inf))
     best = np.full((count, sweep, 2), -np.inf, np.float32)
     kept = np.empty((count, sweep, _KEPT), np.int64)
@@ -124,9 +127,10 @@ def _search_block(
     kept_count = np.zeros((count, sweep), np.int64)
     for start in range(0, len(matrix), TILE):
         tile = matrix[start : start + TILE]
-        offsets = single_bases @ tile.T
+        scores = buffer[: len(stacked) * len(tile)].reshape(len(stacked), len(tile))
+        np.matmul(stacked, tile.T, out=scores)
+        slopes, offsets = scores[:count], scores[count:]
         offsets -= halves[start : start + TILE]
-        slopes = single_directions @ tile.T
         _scan(offsets, slopes, base_of, single_radii, single_slack, start, best, kept, kept_score, kept_count)
     _decide(
         matrix, bases, base_of, directions, radii, single_slack, best, kept, kept_score, kept_count, found, distance
@@ -242,6 +246,7 @@ def distances(matrix: Singles, point: Floats) -> Floats:
 def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
     """Find the k rows nearest to each point, by increasing (distance, row); -1 fills up where rows are too few."""
     count, dimension = points.shape
+    matrix = np.asarray(matrix)
     largest = float(np.sqrt(2 * half_norms.max(initial=0.0)))
     slack = 2 * error_bound(dimension) * (np.linalg.norm(points, axis=1) + largest) * largest
     slack = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
@@ -257,8 +262,11 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
         kept = np.empty((size, 4 * k + _KEPT), np.int64)
         kept_score = np.empty((size, 4 * k + _KEPT), np.float32)
         kept_count = np.zeros(size, np.int64)
+        buffer = np.empty(size * TILE, np.float32)
         for left in range(0, len(matrix), TILE):
-            scores = singles[part] @ matrix[left : left + TILE].T
+            tile = matrix[left : left + TILE]
+            scores = buffer[: size * len(tile)].reshape(size, len(tile))
+            np.matmul(singles[part], tile.T, out=scores)
             scores -= halves[left : left + TILE]
             _gather(scores, k, slack[part], left, bar, kept, kept_score, kept_count)
         _rank(matrix, points[part], k, slack[part], kept, kept_score, kept_count, found[part])

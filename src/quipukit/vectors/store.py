@@ -166,13 +166,15 @@ class Vectors:
 
 
 def _as_matrix(matrix: ArrayLike, count: int) -> NDArray[np.float32]:
-    array = np.asarray(matrix)
-    if not isinstance(array, np.memmap) or array.dtype != np.float32:
-        array = np.ascontiguousarray(array, dtype=np.float32)
+    given = np.asarray(matrix)
+    array = np.ascontiguousarray(given, dtype=np.float32)
+    if array.flags.writeable and np.shares_memory(array, given):
+        array = array.copy()  # what the caller writes later must not reach norms and groups computed before
     if array.ndim != 2 or len(array) != count:
         raise VectorsError(f"{count} words need a matrix of {count} rows (found shape {array.shape}).")
     if array.size == 0:
         raise VectorsError("the vectors are empty; give at least one word and one coordinate.")
+    array.flags.writeable = False
     return array
 
 

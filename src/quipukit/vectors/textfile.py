@@ -42,7 +42,9 @@ def read_text_vectors(path: Path) -> Vectors:
         blocks.append(np.array(rows))
     state = path.stat()
     stamp = [str(path.resolve()), state.st_size, state.st_mtime_ns]
-    return Vectors(words, np.concatenate(blocks), name=path.stem, meta={"stamp": stamp})
+    matrix = np.concatenate(blocks)
+    matrix.flags.writeable = False  # ours alone: spares the store a copy
+    return Vectors(words, matrix, name=path.stem, meta={"stamp": stamp})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,42 @@
+"""The documentation runs, and the command-line reference is what the commands print."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
+def test_python_blocks_of_a_page_run_in_order(page: Path) -> None:
+    names: dict[str, object] = {"__name__": "documentation"}
+    for block in python_blocks(page):
+        exec(compile(block, page.name, "exec"), names)
+    assert len(names) > 1
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = [
+        f"{page.name}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_the_command_line_reference_is_what_the_commands_print() -> None:
+    made = subprocess.run(
+        [sys.executable, "docs/make_cli_reference.py", "--print"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert made.stdout == (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), (
+        "docs/cli.md is out of date; run `.venv/bin/python docs/make_cli_reference.py`"
+    )
