@@ -97,15 +97,15 @@ def tag(word: str, wordnet: WordNet) -> Tag:
     return wordnet.most_frequent_pos(word) or "unknown"
 
 
-def text_words(text: str) -> list[str]:
-    """Return the words of a text: runs of letters and digits in lower case, without stop words.
+def text_words(text: str, skip_stop_words: bool = True) -> list[str]:
+    """Return the words of a text: runs of letters and digits in lower case, by default without stop words.
 
     A possessive 's is cut, any other apostrophe is closed up, and hyphens divide.
 
     >>> text_words("The company's T-bone, at 9 o'clock: don't wait")
     ['company', 'bone', '9', 'oclock', 'wait']
     """
-    return [word for run in _runs(text) if (word := _word(run))]
+    return [word for run in _runs(text) if (word := _word(run, skip_stop_words))]
 
 
 def content_words(text: str) -> list[str]:
@@ -123,13 +123,13 @@ def _runs(text: str) -> list[str]:
     return _RUN.findall(folded)
 
 
-def _word(run: str) -> str:
-    """Return the word in a run of letters, digits and apostrophes; empty for a stop word."""
+def _word(run: str, skip_stop_words: bool = True) -> str:
+    """Return the word in a run of letters, digits and apostrophes; empty for a stop word that is to be skipped."""
     if "'" in run:
-        if is_closed(run):
+        if skip_stop_words and is_closed(run):
             return ""
         run = run.removesuffix("'s").replace("'", "")
-    return "" if run in STOP_WORDS else run
+    return "" if skip_stop_words and run in STOP_WORDS else run
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +168,14 @@ class SmallIndex:
 
     @classmethod
     def build(
-        cls, documents: Iterable[tuple[str, str]], k1: float = 0.9, b: float = 0.4, stemmed: bool = True
+        cls,
+        documents: Iterable[tuple[str, str]],
+        k1: float = 0.9,
+        b: float = 0.4,
+        stemmed: bool = True,
+        skip_stop_words: bool = True,
     ) -> "SmallIndex":
-        """Index (id, text) pairs; stop words are left out, and ``stemmed`` conflates words by their stems."""
+        """Index (id, text) pairs, without stop words; ``stemmed`` conflates words by their stems."""
         if not (k1 >= 0 and 0 <= b <= 1):
             raise InputError(f"BM25 needs k1 >= 0 and b in [0, 1] (found k1={k1}, b={b}); try 0.9 and 0.4.")
         ids: list[str] = []
@@ -184,7 +189,7 @@ class SmallIndex:
             lengths.append(len(runs))
         # Cleaning each distinct run once, and not each occurrence, makes this fast.
         vocabulary: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        cleaned = [vocabulary[word] if (word := _word(run)) else -1 for run in seen]
+        cleaned = [vocabulary[word] if (word := _word(run, skip_stop_words)) else -1 for run in seen]
         owner = np.repeat(np.arange(len(ids), dtype=np.int32), np.array(lengths, np.int64))
         texts = np.array(cleaned, np.int32)[np.frombuffer(stream, np.int32)] if stream else owner
         owner, texts = owner[texts >= 0], texts[texts >= 0]

@@ -50,10 +50,16 @@ def installed() -> Iterator[tuple[Path, dict[str, Any]]]:
     for folder in sorted(vectors_home().glob("*")):
         meta = folder / "meta.json"
         if not folder.name.startswith(".") and meta.is_file():
-            try:
-                yield folder, json.loads(meta.read_text(encoding="utf-8"))
-            except ValueError:
-                yield folder, {"name": folder.name, "damaged": True}
+            yield folder, _read_meta(meta) or {"name": folder.name, "damaged": True}
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    """Return what a pack says about itself; nothing where that is damaged."""
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return meta if isinstance(meta, dict) else {}
 
 
 def file_fingerprint(path: Path) -> str:

@@ -17,7 +17,7 @@ from quipukit.home import new_file, new_folder, sha256
 
 _T = TypeVar("_T")
 
-FORMAT = 1
+FORMAT = 2
 _NORM_RANGE = (1e-12, 1e12)  # beyond it float32 products would overflow or vanish
 
 
@@ -167,7 +167,8 @@ class Vectors:
 
 def _as_matrix(matrix: ArrayLike, count: int) -> NDArray[np.float32]:
     given = np.asarray(matrix)
-    array = np.ascontiguousarray(given, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+        array = np.ascontiguousarray(given, dtype=np.float32)
     if array.flags.writeable and np.shares_memory(array, given):
         array = array.copy()  # what the caller writes later must not reach norms and groups computed before
     if array.ndim != 2 or len(array) != count:
@@ -209,7 +210,12 @@ def save(vectors: Vectors, folder: Path) -> None:
             "fingerprint": vectors.fingerprint,
             "sha256": {file: sha256(draft / file) for file in ("matrix.npy", "words.json")},
         }
+        meta["check"] = _check(meta)
         (draft / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
+
+
+def _check(meta: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
 def load(folder: Path) -> Vectors:
@@ -218,6 +224,8 @@ def load(folder: Path) -> Vectors:
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             raise VectorsError(f"{folder} was written by another version; delete it and load the vectors again.")
+        if meta.pop("check", None) != _check(meta):
+            raise VectorsError(f"{folder / 'meta.json'} is damaged; delete {folder} and load the vectors again.")
         for file, expected in meta["sha256"].items():
             if sha256(folder / file) != expected:
                 raise VectorsError(f"{folder / file} is damaged; delete {folder} and load the vectors again.")

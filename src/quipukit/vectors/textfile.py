@@ -1,6 +1,8 @@
 """Text files of word vectors: GloVe, word2vec and fastText, with or without a header."""
 
 import gzip
+import itertools
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,12 +24,10 @@ def read_text_vectors(path: Path) -> Vectors:
     words: dict[str, None] = {}
     blocks: list[NDArray[np.float32]] = []
     rows: list[NDArray[np.float32]] = []
-    dimension = 0
-    for number, line in _lines(path):
-        if not dimension:
-            if number == 1 and _is_header(line):
-                continue
-            dimension = _dimension(path, line)
+    lines = _lines(path)
+    first = list(itertools.islice(lines, 2))
+    has_header, dimension = _shape(path, [line for _, line in first])
+    for number, line in itertools.chain(first[has_header:], lines):
         word, vector = _parse(path, number, line, dimension)
         if word in words:
             continue
@@ -36,8 +36,6 @@ def read_text_vectors(path: Path) -> Vectors:
         if len(rows) == _BLOCK:
             blocks.append(np.array(rows))
             rows = []
-    if not words:
-        raise FileError(f"{path}: there is no vector in the file; give a file of lines 'word 0.1 0.2 ...'.")
     if rows:
         blocks.append(np.array(rows))
     state = path.stat()
@@ -53,16 +51,39 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 line = raw.decode("utf-8").rstrip("\r\n ")
+                if number == 1:
+                    line = line.removeprefix("\ufeff")
                 if line:
                     yield number, line
     except UnicodeDecodeError as fault:
         raise FileError(
             f"{path}, line {number}: byte {fault.start} is not UTF-8; convert the file, for instance with iconv."
         ) from None
-    except (EOFError, gzip.BadGzipFile) as fault:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
         raise FileError(
             f"{path}: the compressed file is damaged after line {number} ({fault}); get it again."
         ) from None
+
+
+def _shape(path: Path, first: list[str]) -> tuple[bool, int]:
+    """Tell from the first two lines whether there is a header, and how many numbers a line has."""
+    if not first or (len(first) == 1 and _is_header(first[0])):
+        raise FileError(f"{path}: there is no vector in the file; give a file of lines 'word 0.1 0.2 ...'.")
+    second = _numbers_at_the_end(first[1]) if len(first) > 1 else 0
+    if _is_header(first[0]):
+        dimension = int(first[0].split(" ")[1])
+        if 1 <= dimension <= second:
+            return True, dimension
+        if second != 1:  # with one number a line, two numbers are a word and its vector
+            raise FileError(
+                f"{path}, line 2: has {second} numbers where the header says {dimension}; mend one of them."
+            )
+    dimension = _numbers_at_the_end(first[0])
+    if not dimension:
+        raise FileError(f"{path}, line 1: found no numbers after the word; lines must read 'word 0.1 0.2 ...'.")
+    if second > dimension:
+        raise FileError(f"{path}, line 1: has {dimension} numbers and line 2 has {second}; mend or delete line 1.")
+    return False, dimension
 
 
 def _is_header(line: str) -> bool:
@@ -70,14 +91,12 @@ def _is_header(line: str) -> bool:
     return len(fields) == 2 and all(field.isascii() and field.isdigit() for field in fields)
 
 
-def _dimension(path: Path, line: str) -> int:
-    """Count the numbers at the right end of the first line; a word of one number has none to its left."""
+def _numbers_at_the_end(line: str) -> int:
+    """Count the numbers at the right end of a line; the first field is always (part of) the word."""
     fields = line.split(" ")
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
         count += 1
-    if not count:
-        raise FileError(f"{path}, line 1: found no numbers after the word; lines must read 'word 0.1 0.2 ...'.")
     return count
 
 
@@ -94,7 +113,8 @@ def _parse(path: Path, number: int, line: str, dimension: int) -> tuple[str, NDA
     if len(fields) != dimension + 1 or not fields[0]:
         raise FileError(f"{path}, line {number}: expected a word and {dimension} numbers; mend or delete the line.")
     try:
-        vector = np.array(fields[1:], dtype=np.float32)
+        with np.errstate(over="ignore"):  # refused below, with the number of the line
+            vector = np.array(fields[1:], dtype=np.float32)
     except ValueError:
         bad = next(field for field in fields[1:] if not _is_number(field))
         raise FileError(f"{path}, line {number}: {bad!r} is not a number; mend or delete the line.") from None

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def read_archive(archive: Path) -> Vectors:
         matrix = np.empty((len(words), DIMENSION), np.float32)
         for row, word in enumerate(words):
             matrix[row] = data["vectors"][word][:DIMENSION]
-    except (tarfile.TarError, StopIteration, KeyError, ValueError, TypeError) as fault:
+    except (tarfile.TarError, zlib.error, OSError, StopIteration, EOFError, KeyError, ValueError, TypeError) as fault:
         raise ResourceError(
             f"{archive.name} is not the expected package ({fault!r}); try the installation again."
         ) from fault
