@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def _read_bytes(path: Path) -> bytes:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (FileNotFoundError, IsADirectoryError):
         raise FileError(f"{path}: there is no such file; check the path.") from None
-    except (OSError, EOFError) as fault:
+    except (OSError, EOFError, zlib.error) as fault:
         raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
 
 

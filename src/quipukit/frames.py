@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from quipukit.errors import FrameError
@@ -25,6 +26,8 @@ class Table:
             if column not in frame.columns:
                 found = ", ".join(repr(str(name)) for name in frame.columns) or "none"
                 raise FrameError(f"{self.name} needs column {column!r} (found {found}); rename or add it.")
+            if list(frame.columns).count(column) > 1:
+                raise FrameError(f"{self.name} has column {column!r} twice; keep one of them.")
         checked = frame[list(self.columns)].copy()
         for column, kind in self.columns.items():
             checked[column] = _convert(self.name, checked[column], kind)
@@ -48,7 +51,52 @@ OBFUSCATED = Table(
     "Obfuscated", {"qid": "text", "variant": "whole", "query": "text", **_SETTING}, (*SETTING, "qid", "variant")
 )
 QRELS = Table("Qrels", {"qid": "text", "docno": "text", "relevance": "whole"}, ("qid", "docno"))
+RUN = Table(
+    "Run",
+    {**_SETTING, "qid": "text", "variant": "whole", "docno": "text", "score": "number", "rank": "whole"},
+    (*SETTING, "qid", "variant", "docno"),
+)
+POOL = Table("Pool", {**_SETTING, "qid": "text", "docno": "text"}, (*SETTING, "qid", "docno"))
+RANKED = Table(
+    "Run",
+    {**_SETTING, "qid": "text", "docno": "text", "score": "number", "rank": "whole"},
+    (*SETTING, "qid", "docno"),
+)
+SCORES = Table(
+    "Scores",
+    {**_SETTING, "attacker": "text", "qid": "text", "side": "text", "measure": "text", "score": "number"},
+    (*SETTING, "attacker", "qid", "side", "measure"),
+)
+# `better` other entries of the log came before the original, `tied` others stand level with it, and `log_rank` is its
+# expected rank from 1. A query that could not be found (not in the log, or nothing was sent) has better = -1, tied = 0
+# and log_rank = inf.
+RANKS = Table(
+    "Ranks",
+    {**_SETTING, "attacker": "text", "qid": "text", "log_rank": "number", "better": "whole", "tied": "whole"},
+    (*SETTING, "attacker", "qid"),
+)
+POINTS = Table(
+    "Points",
+    {
+        "collection": "text",
+        "mechanism": "text",
+        "strategy": "text",
+        "parameter": "text",
+        "value": "number",
+        "attacker": "text",
+        "measure": "text",
+        "risk": "number",
+        "utility": "number",
+    },
+    ("collection", *SETTING, "attacker", "measure"),
+)
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
+
+
+def with_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns that name a setting to a user's bare frame (qid, docno, score ...), where they are absent."""
+    defaults: dict[str, object] = {"mechanism": "run", "parameter": "", "value": 0.0}
+    return frame.assign(**{column: value for column, value in defaults.items() if column not in frame.columns})
 
 
 def queries_frame(queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]") -> pd.DataFrame:
@@ -62,14 +110,16 @@ def queries_frame(queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]") -
     if isinstance(queries, str):
         queries = [queries]
     pairs = queries.items() if isinstance(queries, Mapping) else ((str(i), q) for i, q in enumerate(queries, 1))
-    return QUERIES.check(pd.DataFrame(list(pairs), columns=["qid", "query"]))
+    return QUERIES.check(pd.DataFrame(list(pairs), columns=["qid", "query"], dtype=object))
 
 
 def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]":
     if kind == "text":
         if column.isna().any():
             raise FrameError(f"{table}: column {column.name!r} has empty cells; fill them or drop the rows.")
-        return column.astype(str).astype(object)
+        if isinstance(column.dtype, pd.CategoricalDtype) and all(isinstance(c, str) for c in column.cat.categories):
+            return column  # millions of rows of a run: one copy of each text, and numbers that point to it
+        return _as_texts(table, column)
     numbers = pd.to_numeric(column, errors="coerce")
     bad = numbers.isna()
     if bad.any():
@@ -77,7 +127,26 @@ def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[
             f"{table}: column {column.name!r} must hold numbers (row {int(bad.to_numpy().argmax())} does not)."
         )
     if kind == "whole":
-        if (numbers != numbers.round()).any():
+        if not np.isfinite(numbers).all() or (numbers != numbers.round()).any():
             raise FrameError(f"{table}: column {column.name!r} must hold whole numbers.")
         return numbers.astype("int64")
     return numbers.astype("float64")
+
+
+def _as_texts(table: str, column: "pd.Series[object]") -> "pd.Series[object]":
+    texts = [cell if isinstance(cell, str) else str(cell) for cell in column]
+    for row, text in enumerate(texts):
+        if not text.isascii() and _is_broken(text):
+            raise FrameError(
+                f"{table}: column {column.name!r}, row {row}, holds bytes that are not UTF-8; convert them."
+            )
+    return pd.Series(texts, column.index, object, column.name)
+
+
+def _is_broken(text: str) -> bool:
+    """Tell whether a text holds lone surrogates: what Python makes of bytes that are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from quipukit.errors import InputError, SpecError
@@ -83,7 +84,7 @@ def obfuscate(
     ['a cat']
     """
     frame = queries_frame(queries)
-    n = _checked_count(n)
+    n, seed = _checked_count(n), _checked_seed(seed)
     if noise not in ("independent", "common"):
         raise InputError(f"noise must be 'independent' or 'common' (found {noise!r}).")
     if noise == "common" and seed is None:
@@ -94,15 +95,27 @@ def obfuscate(
 
 
 def _checked_count(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(f"n, the number of variants, must be a whole number of at least 1 (found {n!r}).")
-    return n
+    return int(n)
+
+
+def _checked_seed(seed: object) -> int | None:
+    # A float or a text would be a seed of its own, and 7.0 would silently differ from 7.
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
+        raise InputError(f"seed must be a whole number, or None for noise of the operating system (found {seed!r}).")
+    return None if seed is None else int(seed)
 
 
 def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **resources: Any) -> list[Mechanism]:
     """Bind specs to their resources; the default vectors are loaded once for all."""
     if isinstance(specs, str | Spec | Mechanism):
         specs = [specs]
+    if resources.get("collection") is not None:
+        from quipukit.mechanisms.fea import local_index
+
+        # Indexed once for all settings; an iterator could not be read a second time either.
+        resources["collection"] = local_index(resources["collection"])
     mechanisms = [mechanism(specs[0], **resources)] if specs else []
     # The first holds the default vectors, if they are used, so that the others find them loaded.
     mechanisms += [mechanism(one, **resources) for one in specs[1:]]
@@ -174,7 +187,7 @@ def _collect(
             for column, cell in setting.items():
                 columns[column].extend([cell] * count)
             flags.extend({**setting, "qid": qid, "flag": flag, "count": c} for flag, c in variants.flags.items())
-    obfuscated = OBFUSCATED.check(pd.DataFrame(columns))
+    obfuscated = OBFUSCATED.check(pd.DataFrame(columns, dtype=object))
     # Plain lists and numbers: attrs travel through copies and Parquet files.
     obfuscated.attrs.update(n=n, notes=flags)
     return obfuscated

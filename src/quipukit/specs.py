@@ -89,7 +89,8 @@ def _parse_options(text: str, options: str | None) -> tuple[tuple[str, Option], 
     fault = SpecError(f"{text!r}: options are written as (name=value, ...), for instance CusText(k=20)@10.")
     try:
         call = ast.parse(f"_({options})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
+        # One call of "_", or "CusText(k=1)(k=2)" would lose its first options.
+        if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
             raise fault
         pairs = [(item.arg, _literal(item.value)) for item in call.keywords]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import NoGuarantee
-from quipukit.lexical import STOP_WORDS, SmallIndex, content_words, stem, stems, text_words
+from quipukit.lexical import STOP_WORDS, content_words, stem, stems, text_words
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.mechanisms.fea import FEA, local_index, term_sets, window_queries, windows
+from quipukit.smallindex import SmallIndex
 from quipukit.specs import spec
 from quipukit.text import key, tokenise
 from quipukit.wordnet import load_wordnet

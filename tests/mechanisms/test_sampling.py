@@ -1,7 +1,6 @@
 """Sampling mechanisms in general: the inverse transform, the closed forms, and audits of what they promise."""
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -164,10 +163,12 @@ def test_log_prob_reads_a_word_as_queries_are_read():
 def audit(logs: np.ndarray, gaps: np.ndarray) -> float:
     """max (ln P[x, y] - ln P[x', y]) / d(x, x') over x != x' and y."""
     worst = 0.0
-    for x, other in itertools.permutations(range(len(logs)), 2):
-        possible = np.isfinite(logs[x])
-        ratio = np.max(logs[x][possible] - logs[other][possible])
-        worst = max(worst, ratio / gaps[x, other] if ratio > 1e-12 else 0.0)
+    for x, row in enumerate(logs):
+        possible = np.isfinite(row)
+        ratios = np.max(row[possible] - logs[:, possible], axis=1)
+        ratios[np.abs(ratios) < 1e-12] = 0  # rounding, where two words stand at one place
+        others = np.arange(len(logs)) != x
+        worst = max(worst, float(np.max(ratios[others] / gaps[x, others])))
     return worst
 
 
@@ -189,8 +190,9 @@ class WithoutHalf(SanText):
 @pytest.mark.parametrize("vectors", [cloud, lopsided])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 def test_metric_audit(vectors, epsilon):
-    inputs = [*vectors().words, UNKNOWN]
-    gaps = gaps_with_anchor(vectors())
+    some = np.append(np.arange(0, len(vectors()), 4), len(vectors()))
+    inputs = [[*vectors().words, UNKNOWN][row] for row in some]
+    gaps = gaps_with_anchor(vectors())[np.ix_(some, some)]
     mechanisms = [SanText(epsilon=epsilon, vectors=vectors())]
     mechanisms += [TEM(epsilon=epsilon, gamma=gamma, vectors=vectors()) for gamma in (None, 0, 1, 2.5)]
     for mechanism in mechanisms:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
-from quipukit.lexical import STOP_WORDS, SmallIndex, stems, text_words
+from quipukit.lexical import STOP_WORDS, stems, text_words
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_whole
+from quipukit.smallindex import SmallIndex
 from quipukit.text import key, tokenise
 from quipukit.wordnet import WordNet, load_wordnet
 

@@ -19,6 +19,10 @@ from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechan
 # Rows of noise in memory at a time: a few blocks for each thread.
 _ROWS = 4096
 
+# Tokens of a query whose noise is drawn at a time. Part of what a stream is: another number would give other noise to
+# queries that are longer.
+_SEGMENT = 1024
+
 
 @dataclass(frozen=True)
 class NoiseDraw:
@@ -100,22 +104,45 @@ class Perturbation(WordMechanism):
         sharing: dict[str, list[Perturbation]] = {}
         for member in group:
             sharing.setdefault(streams.owner(member), []).append(member)
-        units = max(1, sum(1 for _ in sites.units(n)))
+        qids = [qid for qid, _ in queries]
+        total = max(1, len(sites.words) * n)
         for owner, members in sharing.items():
-            for batch in _batches(sites, n):
-                _obfuscate_units(members, sites, batch, [q for q, _ in queries], streams, owner, chosen)
-                tick(len(batch) / units * len(members) * len(queries))
+            for batch in _batches(_pieces(sites, qids, n, streams, owner)):
+                _obfuscate_pieces(members, sites, batch, chosen)
+                tick(sum(piece.length for piece in batch) / total * len(members) * len(queries))
             if not sites.words:
                 tick(len(members) * len(queries))
         return [sites.texts(vectors, chosen[member]) for member in group]
 
 
-def _batches(sites: Sites, n: int) -> Iterator[list[tuple[int, int]]]:
-    batch: list[tuple[int, int]] = []
-    rows = 0
+@dataclass(frozen=True)
+class _Piece:
+    """Some tokens of one variant of one query, and the generator that their noise comes from."""
+
+    tokens: slice
+    variant: int
+    rng: np.random.Generator
+
+    @property
+    def length(self) -> int:
+        return int(self.tokens.stop - self.tokens.start)
+
+
+def _pieces(sites: Sites, qids: Sequence[str], n: int, streams: Streams, owner: str) -> Iterator[_Piece]:
+    """Iterate over all variants in the order in which their noise is drawn, long queries in segments."""
     for query, variant in sites.units(n):
-        batch.append((query, variant))
-        rows += sites.length(query)
+        rng = streams.stream(owner, qids[query], variant)
+        span = sites.span(query)
+        for start in range(span.start, span.stop, _SEGMENT):
+            yield _Piece(slice(start, min(start + _SEGMENT, span.stop)), variant, rng)
+
+
+def _batches(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
+    batch: list[_Piece] = []
+    rows = 0
+    for piece in pieces:
+        batch.append(piece)
+        rows += piece.length
         if rows >= _ROWS:
             yield batch
             batch, rows = [], 0
@@ -123,31 +150,20 @@ def _batches(sites: Sites, n: int) -> Iterator[list[tuple[int, int]]]:
         yield batch
 
 
-def _obfuscate_units(
-    members: Sequence[Perturbation],
-    sites: Sites,
-    units: Sequence[tuple[int, int]],
-    qids: Sequence[str],
-    streams: Streams,
-    owner: str,
-    chosen: dict[Any, NDArray[np.int32]],
+def _obfuscate_pieces(
+    members: Sequence[Perturbation], sites: Sites, pieces: Sequence[_Piece], chosen: dict[Any, NDArray[np.int32]]
 ) -> None:
-    """Obfuscate some (query, variant) units with mechanisms that share their noise."""
+    """Obfuscate some pieces with mechanisms that share their noise."""
     from quipukit.vectors.nearest import nearest_two
 
     vectors = members[0].vectors
-    site_of = np.concatenate([sites.site_of[sites.span(query)] for query, _ in units])
+    site_of = np.concatenate([sites.site_of[piece.tokens] for piece in pieces])
     draws = [
-        draw_noise(
-            streams.stream(owner, qids[query], variant),
-            sites.length(query),
-            vectors.dimension,
-            int((sites.site_of[sites.span(query)] == GAUSSIAN).sum()),
-        )
-        for query, variant in units
+        draw_noise(piece.rng, piece.length, vectors.dimension, int((sites.site_of[piece.tokens] == GAUSSIAN).sum()))
+        for piece in pieces
     ]
     coins = np.concatenate([draw.coins for draw in draws])
-    # Stretched unit by unit: the rounding of a product may depend on its shape, and results must not.
+    # Stretched piece by piece: the rounding of a product may depend on its shape, and results must not.
     directions = np.concatenate([members[0].stretch(draw.directions) for draw in draws])
     radii = np.concatenate([draw.radii for draw in draws])
     bases = np.concatenate([sites.points, *(draw.gaussian for draw in draws)])
@@ -165,7 +181,6 @@ def _obfuscate_units(
         rows[noisy] = member.choose(found[:, column], distance[:, column], coins[noisy])
         rows[site_of == UNIFORM] = uniform_rows(coins[site_of == UNIFORM], len(vectors))
         start = 0
-        for query, variant in units:
-            stop = start + sites.length(query)
-            chosen[member][sites.span(query), variant] = rows[start:stop]
-            start = stop
+        for piece in pieces:
+            chosen[member][piece.tokens, piece.variant] = rows[start : start + piece.length]
+            start += piece.length

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.errors import InputError
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechanism, find_sites, uniform_rows
 
@@ -70,8 +71,10 @@ class Sampling(WordMechanism):
     def log_prob(self, output_word: str, input_word: str) -> float:
         """Return ln P(output | input) for one word; minus infinity for what cannot come out."""
         sites = find_sites(self, [("", input_word)])
+        if not sites.words and sites.flags[0].get("oov"):
+            return -math.inf  # the word is left out: no word comes out
         if len(sites.words) != 1:
-            raise ValueError("log_prob takes one word at a time")
+            raise InputError(f"log_prob takes one word at a time (found {len(sites.words)}); ask for each word.")
         output = self.vectors.row(output_word)
         kind = int(sites.site_of[0])
         if kind == KEEP:

@@ -43,8 +43,12 @@ class TEM(ExponentialSampling):
         beta = check_number(self.name, "beta", self.beta)
         if not 0 < beta < 1:
             raise SpecError(f"{self.name}: beta must lie between 0 and 1 (found {beta:g}); try 0.001.")
-        if self.gamma is not None and check_number(self.name, "gamma", self.gamma) < 0:
-            raise SpecError(f"{self.name}: gamma must not be negative (found {self.gamma:g}).")
+        object.__setattr__(self, "beta", beta)
+        if self.gamma is not None:
+            gamma = check_number(self.name, "gamma", self.gamma)
+            if gamma < 0:
+                raise SpecError(f"{self.name}: gamma must not be negative (found {gamma:g}).")
+            object.__setattr__(self, "gamma", gamma)
         super().__post_init__()
 
     @property
@@ -55,7 +59,7 @@ class TEM(ExponentialSampling):
     def truncation(self) -> float:
         """Return gamma: the distance beyond which all words are alike."""
         if self.gamma is not None:
-            return float(self.gamma)
+            return self.gamma
         others = (1 - self.beta) * (len(self.vectors) - 1) / self.beta
         return max(0.0, 2 / self.epsilon * math.log(others)) if others > 0 else 0.0
 

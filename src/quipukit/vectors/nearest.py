@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from quipukit.vectors import kernels
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -23,10 +24,8 @@ Rows = NDArray[np.int64]
 # A tile of scores (BLOCK x TILE floats, 1 MB) stays in the second-level cache between product and scan.
 BLOCK = 512
 TILE = 512
-_STRIP = 128
 _KEPT = 64
 
-_FAST = {"nnan", "nsz", "contract", "reassoc"}
 _T = TypeVar("_T")
 
 
@@ -117,6 +116,10 @@ def _search_block(
     distance: Floats,
 ) -> None:
     count, sweep = radii.shape
+    if sweep == 1:
+        # One radius: the noisy points themselves, and nothing to add to their product.
+        directions = bases[base_of] + radii * directions
+        bases, base_of, radii = np.zeros((1, bases.shape[1])), np.zeros_like(base_of), np.ones_like(radii)
     # One product for both: a narrow one of its own for the few bases would cost as much as a wide one.
     stacked = np.concatenate([directions, bases]).astype(np.float32)
     buffer = np.empty(len(stacked) * TILE, np.float32)
@@ -131,112 +134,19 @@ def _search_block(
         np.matmul(stacked, tile.T, out=scores)
         slopes, offsets = scores[:count], scores[count:]
         offsets -= halves[start : start + TILE]
-        _scan(offsets, slopes, base_of, single_radii, single_slack, start, best, kept, kept_score, kept_count)
-    _decide(
+        kernels.scan(offsets, slopes, base_of, single_radii, single_slack, start, best, kept, kept_score, kept_count)
+    kernels.decide(
         matrix, bases, base_of, directions, radii, single_slack, best, kept, kept_score, kept_count, found, distance
     )
-
-
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
-def _any_above(offsets, slopes, radius, bar):  # type: ignore[no-untyped-def]
-    # LLVM vectorises a count of comparisons, but not a maximum of floats: eight times the speed.
-    count = 0
-    for j in range(offsets.shape[0]):
-        count += offsets[j] + radius * slopes[j] >= bar
-    return count > 0
-
-
-@numba.njit(nogil=True, cache=True)
-def _scan(offsets, slopes, base_of, radii, slack, start, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
-    width = offsets.shape[1]
-    for i in range(radii.shape[0]):
-        offset, slope = offsets[base_of[i]], slopes[i]
-        for e in range(radii.shape[1]):
-            radius = radii[i, e]
-            for left in range(0, width, _STRIP):
-                right = min(left + _STRIP, width)
-                bar = best[i, e, 1] - slack[i, e]
-                # Most strips hold no candidate: one vectorised comparison settles them.
-                if kept_count[i, e] < 0 or not _any_above(offset[left:right], slope[left:right], radius, bar):
-                    continue
-                for j in range(left, right):
-                    score = offset[j] + radius * slope[j]
-                    if score < bar:
-                        continue
-                    if kept_count[i, e] == kept.shape[2] and not _make_room(i, e, bar, kept, kept_score, kept_count):
-                        break
-                    kept[i, e, kept_count[i, e]] = start + j
-                    kept_score[i, e, kept_count[i, e]] = score
-                    kept_count[i, e] += 1
-                    if score > best[i, e, 0]:
-                        best[i, e, 1] = best[i, e, 0]
-                        best[i, e, 0] = score
-                    elif score > best[i, e, 1]:
-                        best[i, e, 1] = score
-                    bar = best[i, e, 1] - slack[i, e]
-
-
-@numba.njit(nogil=True, cache=True)
-def _make_room(i, e, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
-    """Drop candidates that the bar has overtaken; where none can go, mark the search as crowded (-1)."""
-    keep = 0
-    for c in range(kept.shape[2]):
-        if kept_score[i, e, c] >= bar:
-            kept[i, e, keep] = kept[i, e, c]
-            kept_score[i, e, keep] = kept_score[i, e, c]
-            keep += 1
-    kept_count[i, e] = keep if keep < kept.shape[2] else -1
-    return keep < kept.shape[2]
-
-
-@numba.njit(nogil=True, cache=True)
-def _decide(matrix, bases, base_of, directions, radii, slack, best, kept, kept_score, kept_count, found, distance):  # type: ignore[no-untyped-def]
-    dimension = matrix.shape[1]
-    point = np.empty(dimension)
-    for i in range(radii.shape[0]):
-        for e in range(radii.shape[1]):
-            for k in range(dimension):
-                point[k] = bases[base_of[i], k] + radii[i, e] * directions[i, k]
-            bar = best[i, e, 1] - slack[i, e]
-            first, second = -1, -1
-            nearest, next_nearest = np.inf, np.inf
-            crowded = kept_count[i, e] < 0
-            for c in range(matrix.shape[0] if crowded else kept_count[i, e]):
-                if not crowded and kept_score[i, e, c] < bar:
-                    continue
-                row = c if crowded else kept[i, e, c]
-                square = 0.0
-                for k in range(dimension):
-                    gap = point[k] - matrix[row, k]
-                    square += gap * gap
-                # Candidates come by increasing row, so a strict comparison gives ties to the lower row.
-                if square < nearest:
-                    second, next_nearest = first, nearest
-                    first, nearest = row, square
-                elif square < next_nearest:
-                    second, next_nearest = row, square
-            found[i, e, 0], found[i, e, 1] = first, second
-            distance[i, e, 0], distance[i, e, 1] = np.sqrt(nearest), np.sqrt(next_nearest)
 
 
 # --- distances to all words -------------------------------------------------------------------------------------
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
-def _distances(matrix, point, out):  # type: ignore[no-untyped-def]
-    for row in range(matrix.shape[0]):
-        square = 0.0
-        for k in range(matrix.shape[1]):
-            # Differences, not |a|^2 + |b|^2 - 2ab: that cancels, and a word must be at distance 0 from itself.
-            gap = point[k] - np.float64(matrix[row, k])
-            square += gap * gap
-        out[row] = np.sqrt(square)
-
-
 def distances(matrix: Singles, point: Floats) -> Floats:
     """Return the Euclidean distance of ``point`` to every row, in float64."""
     out = np.empty(len(matrix))
-    _distances(matrix, np.ascontiguousarray(point, dtype=np.float64), out)
+    kernels.all_distances(matrix, np.ascontiguousarray(point, dtype=np.float64), out)
     return out
 
 
@@ -268,69 +178,8 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
             scores = buffer[: size * len(tile)].reshape(size, len(tile))
             np.matmul(singles[part], tile.T, out=scores)
             scores -= halves[left : left + TILE]
-            _gather(scores, k, slack[part], left, bar, kept, kept_score, kept_count)
-        _rank(matrix, points[part], k, slack[part], kept, kept_score, kept_count, found[part])
+            kernels.gather(scores, k, slack[part], left, bar, kept, kept_score, kept_count)
+        kernels.rank(matrix, points[part], k, slack[part], kept, kept_score, kept_count, found[part])
 
     in_threads(search, range(0, count, block))
     return found
-
-
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
-def _any_reach(scores, bar):  # type: ignore[no-untyped-def]
-    count = 0
-    for j in range(scores.shape[0]):
-        count += scores[j] >= bar
-    return count > 0
-
-
-@numba.njit(nogil=True, cache=True)
-def _gather(scores, k, slack, start, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
-    for i in range(scores.shape[0]):
-        for left in range(0, scores.shape[1], _STRIP):
-            right = min(left + _STRIP, scores.shape[1])
-            if kept_count[i] < 0 or not _any_reach(scores[i, left:right], bar[i]):
-                continue
-            for j in range(left, right):
-                if scores[i, j] < bar[i]:
-                    continue
-                if kept_count[i] == kept.shape[1]:
-                    # The k-th best so far sets the bar; raising it only now keeps the common step short.
-                    bar[i] = np.partition(kept_score[i], kept.shape[1] - k)[kept.shape[1] - k] - slack[i]
-                    keep = 0
-                    for c in range(kept.shape[1]):
-                        if kept_score[i, c] >= bar[i]:
-                            kept[i, keep], kept_score[i, keep] = kept[i, c], kept_score[i, c]
-                            keep += 1
-                    kept_count[i] = keep if keep < kept.shape[1] else -1
-                    if kept_count[i] < 0:
-                        break
-                    if scores[i, j] < bar[i]:
-                        continue
-                kept[i, kept_count[i]] = start + j
-                kept_score[i, kept_count[i]] = scores[i, j]
-                kept_count[i] += 1
-
-
-@numba.njit(nogil=True, cache=True)
-def _rank(matrix, points, k, slack, kept, kept_score, kept_count, found):  # type: ignore[no-untyped-def]
-    for i in range(points.shape[0]):
-        crowded = kept_count[i] < 0
-        if crowded:
-            rows = np.arange(matrix.shape[0])
-        else:
-            rows = kept[i, : kept_count[i]].copy()
-            if kept_count[i] > k:
-                scores = kept_score[i, : kept_count[i]]
-                bar = np.partition(scores, kept_count[i] - k)[kept_count[i] - k] - slack[i]
-                rows = rows[scores >= bar]
-        squares = np.empty(rows.shape[0])
-        for c in range(rows.shape[0]):
-            square = 0.0
-            for d in range(matrix.shape[1]):
-                gap = points[i, d] - matrix[rows[c], d]
-                square += gap * gap
-            squares[c] = square
-        # Rows come in increasing order, so a stable sort gives ties to the lower row.
-        order = np.argsort(squares, kind="mergesort")
-        for c in range(min(k, rows.shape[0])):
-            found[i, c] = rows[order[c]]

@@ -1,0 +1,149 @@
+"""Tables: checked, copied, and refused with the column at fault and without a query's text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from quipukit.errors import FrameError
+from quipukit.frames import NOTES, OBFUSCATED, QUERIES, queries_frame
+
+SECRET = "my secret illness"
+
+
+def obfuscated(**changes) -> pd.DataFrame:
+    columns = {
+        "qid": ["1", "1"],
+        "variant": [0, 1],
+        "query": ["a", "b"],
+        "mechanism": ["CMP", "CMP"],
+        "parameter": ["epsilon", "epsilon"],
+        "value": [10.0, 10.0],
+    }
+    return pd.DataFrame({**columns, **changes})
+
+
+def test_a_good_table_comes_back_as_it_is():
+    assert_frame_equal(OBFUSCATED.check(obfuscated()), OBFUSCATED.check(OBFUSCATED.check(obfuscated())))
+    found = OBFUSCATED.check(obfuscated())
+    assert list(found.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value"]
+    assert found["variant"].dtype == np.int64
+    assert found["value"].dtype == np.float64
+
+
+def test_columns_are_put_in_order_and_others_left_out():
+    given_frame = obfuscated()[["value", "query", "qid", "parameter", "variant", "mechanism"]].assign(more=1)
+    assert list(OBFUSCATED.check(given_frame).columns) == list(OBFUSCATED.columns)
+
+
+def test_numbers_are_read_from_texts_and_identifiers_stay_texts():
+    found = OBFUSCATED.check(obfuscated(variant=["0", "1"], value=["10", "12.5"], qid=[7, 7]))
+    assert found["variant"].tolist() == [0, 1]
+    assert found["value"].tolist() == [10, 12.5]
+    assert found["qid"].tolist() == ["7", "7"]
+    leading = QUERIES.check(pd.DataFrame({"qid": ["007", "7"], "query": ["a", "b"]}))
+    assert leading["qid"].tolist() == ["007", "7"]
+
+
+@pytest.mark.parametrize("make", [pd.Categorical, list, np.array, pd.array])
+@pytest.mark.parametrize("ids", [[1, 2], ["1", "2"]])
+def test_an_identifier_is_one_text_however_it_is_kept(make, ids):
+    found = QUERIES.check(pd.DataFrame({"qid": make(ids), "query": ["a", "b"]}))
+    assert [(type(qid), qid) for qid in found["qid"]] == [(str, "1"), (str, "2")]
+
+
+def test_the_callers_frame_is_left_alone():
+    mine = pd.DataFrame({"query": ["a", "b"], "qid": [1, 2], "more": [3, 4]}, index=[5, 9])
+    before = mine.copy(deep=True)
+    found = QUERIES.check(mine)
+    found.loc[0, "query"] = "changed"
+    assert_frame_equal(mine, before)
+    assert found.index.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("column", list(OBFUSCATED.columns))
+def test_a_missing_column_is_named(column):
+    with pytest.raises(FrameError, match=f"Obfuscated needs column '{column}' .*; rename or add it"):
+        OBFUSCATED.check(obfuscated().drop(columns=column))
+
+
+def test_what_was_found_is_named():
+    with pytest.raises(FrameError, match=r"Queries needs column 'qid' \(found 'id', 'query'\)"):
+        QUERIES.check(pd.DataFrame({"id": [1], "query": ["a"]}))
+    with pytest.raises(FrameError, match=r"\(found none\)"):
+        QUERIES.check(pd.DataFrame())
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    twice = pd.DataFrame([["1", "2", "a"]], columns=["qid", "qid", "query"])
+    with pytest.raises(FrameError, match="qid"):
+        QUERIES.check(twice)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"variant": [0, "x"]}, r"column 'variant' must hold numbers \(row 1"),
+        ({"variant": [0, None]}, r"column 'variant' must hold numbers \(row 1"),
+        ({"variant": [0, 0.5]}, "column 'variant' must hold whole numbers"),
+        ({"variant": [0, np.inf]}, "column 'variant' must hold whole numbers"),
+        ({"value": ["ten", 10]}, r"column 'value' must hold numbers \(row 0"),
+        ({"qid": ["1", None]}, "column 'qid' has empty cells"),
+        ({"query": [np.nan, "a"]}, "column 'query' has empty cells"),
+        ({"query": [pd.NA, "a"]}, "column 'query' has empty cells"),
+        ({"variant": [1, 1]}, "two rows with mechanism=CMP, parameter=epsilon, value=10.0, qid=1, variant=1"),
+    ],
+)
+def test_bad_cells_are_refused(changes, fault):
+    with pytest.raises(FrameError, match=fault):
+        OBFUSCATED.check(obfuscated(**changes))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"qid": ["1", "1"], "query": [SECRET, SECRET]}),
+        pd.DataFrame({"qid": ["1", None], "query": [SECRET, SECRET]}),
+        pd.DataFrame({"id": ["1"], "query": [SECRET]}),
+        pd.DataFrame({"qid": ["1", "2"], "query": [SECRET, None]}),
+    ],
+)
+def test_no_message_quotes_a_query(frame):
+    with pytest.raises(FrameError) as caught:
+        QUERIES.check(frame)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("table", [QUERIES, OBFUSCATED, NOTES])
+def test_an_empty_table_has_its_columns_and_types(table):
+    empty = table.empty()
+    assert len(empty) == 0
+    assert list(empty.columns) == list(table.columns)
+    assert_frame_equal(table.check(empty), empty)
+
+
+@pytest.mark.parametrize(
+    ("queries", "expected"),
+    [
+        ("a cat", [("1", "a cat")]),
+        (["a", "b"], [("1", "a"), ("2", "b")]),
+        ((text for text in ("a", "b")), [("1", "a"), ("2", "b")]),
+        ({"x": "a", 7: "b"}, [("x", "a"), ("7", "b")]),
+        (pd.DataFrame({"query": ["a"], "qid": [3]}), [("3", "a")]),
+        (pd.Series(["a", "b"]), [("1", "a"), ("2", "b")]),
+        ([], []),
+        ({}, []),
+    ],
+)
+def test_queries_in_any_form(queries, expected):
+    found = queries_frame(queries)
+    assert list(zip(found["qid"], found["query"], strict=True)) == expected
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(), max_size=6))
+def test_texts_survive_unchanged(queries):
+    found = queries_frame(queries)
+    assert dict(zip(found["qid"], found["query"], strict=True)) == queries
