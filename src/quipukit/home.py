@@ -1,6 +1,7 @@
 """Where quipukit keeps files, and how it writes them: complete or not at all."""
 
 import contextlib
+import fcntl
 import hashlib
 import mmap
 import os
@@ -43,10 +44,25 @@ def new_folder(path: Path) -> Iterator[Path]:
         yield draft
         draft.chmod(0o777 & ~_umask())
         if path.exists():
-            shutil.rmtree(path)
+            # Renamed away, then removed: whoever has its files open keeps them, and nobody sees half a folder.
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent)) / "old")
         draft.rename(path)
     finally:
+        for rest in path.parent.glob(f".{path.name}-*/old"):
+            shutil.rmtree(rest.parent, ignore_errors=True)
         shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let one thread of one process at a time make what belongs at ``path``; the others wait and find it made."""
+    locks = cache_home() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    with (locks / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]).open("w") as lock:
+        # The lock is the file's, and goes with it: a killed process leaves none behind.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def sha256(path: Path) -> str:

@@ -1,5 +1,6 @@
 """Obfuscate many queries with many mechanisms at once: bind specs, plan what they share, run, collect."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,9 +122,9 @@ def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **r
     mechanisms += [mechanism(one, **resources) for one in specs[1:]]
     if not mechanisms:
         raise SpecError("no mechanism is given; name at least one, for instance CMP@10.")
-    twice = {repr(one.spec) for one in mechanisms if sum(other.spec == one.spec for other in mechanisms) > 1}
-    if twice:
-        raise SpecError(f"{sorted(twice)[0]} is given twice; keep one.")
+    for one, count in Counter(one.spec for one in mechanisms).items():
+        if count > 1:
+            raise SpecError(f"{one!r} is given twice; keep one.")
     return mechanisms
 
 

@@ -84,6 +84,20 @@ def test_groups_follow_the_sequential_rule(kind, size):
     np.testing.assert_array_equal(found.group_of, naive(matrix, size))
 
 
+@pytest.mark.parametrize("size", [4, 10])
+def test_groups_where_many_anchors_want_the_same_words(size):
+    # Anchors on the axes, far from each other, and a heap in the middle that is nearest to all of them: the list of
+    # near words that an anchor got at the start of its batch is used up before its turn comes.
+    matrix = np.zeros((900, 25), np.float32)
+    matrix[:25] = 10 * np.eye(25)
+    np.testing.assert_array_equal(group_words(vectors_of(matrix), size).group_of, naive(matrix, size))
+    heap = matrix + np.where(np.arange(900) < 25, 0, 1e-3)[:, None] * np.random.default_rng(5).standard_normal(
+        (900, 25)
+    )
+    heap = heap.astype(np.float32)
+    np.testing.assert_array_equal(group_words(vectors_of(heap), size).group_of, naive(heap, size))
+
+
 @pytest.mark.parametrize("batch", [1, 2, 50])
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_do_not_depend_on_the_batches(kind, batch, monkeypatch):

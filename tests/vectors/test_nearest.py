@@ -129,7 +129,11 @@ def test_nearest_two(kind, dimension):
     bases = np.vstack([matrix[rng.integers(700, size=5)].astype(np.float64), matrix.mean(axis=0, dtype=np.float64)])
     radii = dimension / np.array([1e6, 1e3, 30.0, 5.0, 1.0, 0.1, 1e-6]) * rng.uniform(0.5, 1.5, (12, 1))
     radii = np.hstack([radii, np.zeros((12, 1))])
-    agree(matrix, bases, rng.integers(6, size=12), unit(rng.standard_normal((12, dimension))), radii)
+    base_of, directions = rng.integers(6, size=12), unit(rng.standard_normal((12, dimension)))
+    agree(matrix, bases, base_of, directions, radii)
+    # A single radius takes another way through the search.
+    for alone in range(radii.shape[1]):
+        agree(matrix, bases, base_of, directions, radii[:, alone : alone + 1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,7 +142,9 @@ def test_nearest_two_with_little_room_for_candidates(kind, monkeypatch):
     monkeypatch.setattr(nearest, "_KEPT", 3)
     rng = np.random.default_rng(3)
     matrix = np.asarray(kind(rng, 400, 8), np.float32)
-    agree(matrix, matrix[:4], rng.integers(4, size=30), unit(rng.standard_normal((30, 8))), rng.uniform(0, 9, (30, 3)))
+    for sweep in (1, 3):
+        radii = rng.uniform(0, 9, (30, sweep))
+        agree(matrix, matrix[:4], rng.integers(4, size=30), unit(rng.standard_normal((30, 8))), radii)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 127, 128, 129, 511, 512, 513, 1025])
@@ -174,6 +180,19 @@ def test_nothing_to_search():
     )
     assert found.shape == distance.shape == (0, 3, 2)
     assert nearest.top_k(matrix, halves(matrix), np.empty((0, 2)), 2).shape == (0, 2)
+
+
+def test_one_radius_and_many_agree_to_the_last_bit():
+    # A setting must not change because others are searched beside it.
+    rng = np.random.default_rng(12)
+    matrix = random_rows(rng, 300, 40).astype(np.float32)
+    bases, base_of = matrix[:5].astype(np.float64), rng.integers(5, size=50)
+    directions, radii = unit(rng.standard_normal((50, 40))), rng.gamma(40, 1, (50, 1)) / np.array([3.0, 10.0, 40.0])
+    found, distance = nearest.nearest_two(matrix, halves(matrix), bases, base_of, directions, radii)
+    for e in range(3):
+        alone = nearest.nearest_two(matrix, halves(matrix), bases, base_of, directions, radii[:, e : e + 1])
+        np.testing.assert_array_equal(alone[0][:, 0], found[:, e])
+        np.testing.assert_array_equal(alone[1][:, 0], distance[:, e])
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6, 1e12])

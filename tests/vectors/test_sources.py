@@ -1,10 +1,13 @@
 """Where vectors come from: kept once under their source's fingerprint, checked at every load, never stale."""
 
+import contextlib
 import io
 import json
 import os
 import shutil
 import tarfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -183,6 +186,29 @@ def test_a_home_with_a_tilde(tmp_path, monkeypatch):
     assert vectors_home() == tmp_path / "kept" / "vectors"
     glove(tmp_path)
     assert list(load_vectors("~/glove.txt").words) == ["cat", "dog"]
+
+
+def test_several_that_start_at_once_do_not_trip_over_each_other(tmp_path, home, monkeypatch):
+    # Workers of one experiment all find the cache empty, build, and put their result in the same place.
+    path = glove(tmp_path)
+    together = threading.Barrier(4)
+    read = sources.read_text_vectors
+
+    def meet(path):
+        found = read(path)
+        with contextlib.suppress(threading.BrokenBarrierError):  # it is no fault to let only one of them build
+            together.wait(timeout=0.2)
+        return found
+
+    monkeypatch.setattr(sources, "read_text_vectors", meet)
+    for round_ in range(5):
+        path.write_text(f"cat 1 {round_}\ndog 3 4\n")
+        os.utime(path, ns=(round_, round_))
+        together.reset()
+        with ThreadPoolExecutor(4) as pool:
+            found = [task.result() for task in [pool.submit(load_vectors, path) for _ in range(4)]]
+        assert all(one.matrix.tolist() == [[1, round_], [3, 4]] for one in found)
+    assert sorted(folder.name[0] for folder in home.iterdir()) == ["g"] * 5
 
 
 # --- what is installed ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quipukit.errors import FileError, VectorsError
-from quipukit.home import cache_home, sha256
+from quipukit.home import cache_home, locked, sha256
 from quipukit.vectors import default_pack, wink
 from quipukit.vectors.store import Vectors, load, save, stored_files
 from quipukit.vectors.textfile import read_text_vectors
@@ -79,28 +79,30 @@ def _stored(
     finish: Callable[[Vectors], Vectors] = lambda vectors: vectors,
 ) -> Vectors:
     source = fingerprint()
-    if folder.is_dir():
-        try:
-            vectors = _load_once(folder)
-            if vectors.meta.get("source") == source:
-                return finish(vectors)
-        except VectorsError:
-            # Damaged or of another version: what follows replaces it.
-            pass
-    built = build()
-    built.meta["source"] = source
-    save(built, folder)
-    return finish(_load_once(folder))
+    vectors = _load_once(folder, source)
+    if vectors is None:
+        with locked(folder):
+            vectors = _load_once(folder, source)  # somebody else may have built it meanwhile
+            if vectors is None:
+                built = build()
+                built.meta["source"] = source
+                save(built, folder)
+                vectors = load(folder)
+    return finish(vectors)
 
 
 # Vectors that are in use are not loaded a second time: mechanisms share work only if they share the object.
 _in_use: "weakref.WeakValueDictionary[tuple[Any, ...], Vectors]" = weakref.WeakValueDictionary()
 
 
-def _load_once(folder: Path) -> Vectors:
-    # Any change on disk changes the state, and the files are read and checked again.
-    state = tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in stored_files(folder))
-    vectors = _in_use.get((folder, state))
-    if vectors is None:
-        vectors = _in_use[folder, state] = load(folder)
-    return vectors
+def _load_once(folder: Path, source: str) -> Vectors | None:
+    """Return stored vectors of a source; nothing where they are missing, damaged, or of something else."""
+    try:
+        # Any change on disk changes the state, and the files are read and checked again.
+        state = tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in stored_files(folder))
+        vectors = _in_use.get((folder, state))
+        if vectors is None:
+            vectors = _in_use[folder, state] = load(folder)
+    except (VectorsError, OSError):
+        return None
+    return vectors if vectors.meta.get("source") == source else None
