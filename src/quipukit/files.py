@@ -58,10 +58,14 @@ def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
 
     Beside the columns of the table stand n and, where the parameter is an epsilon, the composed budget n * epsilon.
     """
+    write_table(with_budget(obfuscated), path)
+
+
+def write_table(table: pd.DataFrame, path: Pathish) -> None:
+    """Write any table by the ending of the path, complete or not at all."""
     path = Path(path)
     if path.suffix not in FORMATS:
         raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
-    table = with_budget(obfuscated)
     try:
         with new_file(path) as draft:
             if path.suffix == ".parquet":

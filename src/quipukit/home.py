@@ -65,6 +65,13 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def file_stamp(path: Path) -> list[str | int]:
+    """Return what changes whenever a file is written to, without reading it."""
+    state = path.stat()
+    # The time of the last change of the entry cannot be set back, as that of the content can (cp -p, rsync -t).
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+
+
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:

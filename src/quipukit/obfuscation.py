@@ -1,8 +1,9 @@
 """Obfuscate many queries with many mechanisms at once: bind specs, plan what they share, run, collect."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -141,10 +142,12 @@ class _Counter:
     report: Progress
     total: float
     done: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, amount: float) -> None:
-        self.done += amount
-        self.report(min(self.done, self.total), self.total)
+        with self.lock:  # threads report side by side
+            self.done += amount
+            self.report(min(self.done, self.total), self.total)
 
 
 def plan(mechanisms: Sequence[Mechanism]) -> list[list[int]]:

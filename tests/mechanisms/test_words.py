@@ -82,7 +82,7 @@ def test_an_unknown_word_is_never_sent(name, policy):
     epsilon=st.sampled_from([1e-6, 0.5, 10.0, 1e6]),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=250)
+@settings(max_examples=150)
 def test_whatever_is_asked_only_words_of_the_vocabulary_come_out(query, name, policy, tokenizer, epsilon, seed):
     mechanism = make(name, epsilon, oov=policy, tokenizer=tokenizer)
     tokens = tokenise(query, vocabulary().__contains__, tokenizer)

@@ -121,6 +121,24 @@ def test_unknown_words_do_not_disturb_the_streams(policy, monkeypatch):
     }
 
 
+def test_long_queries_are_worked_on_in_pieces_that_share_nothing(monkeypatch):
+    # 2,500 words: longer than what is drawn at once. Where the batches end must not matter, and a second piece must
+    # not see the noise of the first.
+    asked = {"long": " ".join(["xqaa"] * 2500), "short": "xqaa xqab"}
+    specs = ["CMP@4", "VickreyMhl@4", "SanText@4"]
+    sent = run(specs, asked, n=2)
+    monkeypatch.setattr(perturbation, "_ROWS", 700)
+    monkeypatch.setattr(nearest, "BLOCK", 90)
+    assert run(specs, asked, n=2) == sent
+    assert perturbation._SEGMENT == 1024  # part of what a stream is: another number is other noise under the same seed
+    for key, text in sent.items():
+        if key[2] == "long":
+            words = np.array(text.split())
+            assert len(words) == 2500
+            assert np.mean(words[:1024] == words[1024:2048]) < 0.5, key
+            assert np.mean(words == np.array(sent[(*key[:3], 1 - key[3])].split())) < 0.5, key
+
+
 def test_the_text_is_no_part_of_the_stream():
     # Only the id is: the first words of two texts under one id see the same noise, so nothing about the text can
     # leak through the choice of the stream.

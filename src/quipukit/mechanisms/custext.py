@@ -83,29 +83,21 @@ class CusText(ExponentialSampling):
         return group_words(self.vectors, self.k, self.similarity)
 
     def neighbourhood(self, place: Place) -> Candidates:
-        if self.mapping == "groups":
-            rows = self.grouping.group_of_place(place.point, place.row)
-            dissimilarity = self._dissimilarity(place, rows)
-        else:
-            rows = np.arange(len(self.vectors))
-            dissimilarity = self._dissimilarity(place, rows)
-        order = np.argsort(dissimilarity, kind="stable")
-        if self.mapping != "groups":
-            order = order[: self.k]
+        rows = self.grouping.group_of_place(place.point, place.row) if self.mapping == "groups" else None
+        dissimilarity = self._dissimilarity(place, rows)
+        order = np.argsort(dissimilarity, kind="stable")[: None if self.mapping == "groups" else self.k]
         dissimilarity = dissimilarity[order]
         spread = dissimilarity[-1] - dissimilarity[0]
         scores = (dissimilarity[-1] - dissimilarity) / spread if spread > 0 else np.ones(len(order))
-        return Candidates(rows[order], scores)
+        return Candidates(order if rows is None else rows[order], scores)
 
-    def _dissimilarity(self, place: Place, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _dissimilarity(self, place: Place, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Return the distance to some rows, or to all of them."""
         from quipukit.vectors.nearest import distances
 
-        matrix = self.vectors.matrix if len(rows) == len(self.vectors) else self.vectors.matrix[rows]
-        if self.similarity == "euclidean":
-            return distances(matrix, place.point)
-        lengths = np.sqrt(2 * self.vectors.half_norms[rows]) * np.linalg.norm(place.point)
-        cosine = np.divide(matrix @ place.point, lengths, out=np.zeros(len(rows)), where=lengths > 0)
-        return 1 - np.clip(cosine, -1, 1)
+        if self.similarity == "cosine":
+            return 1 - self.vectors.cosines(place.point)[slice(None) if rows is None else rows]
+        return distances(self.vectors.matrix if rows is None else self.vectors.matrix[rows], place.point)
 
     def law(self, near: Candidates) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return near.rows, self.epsilon / 2 * (near.scores - 1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quipukit.guarantees import Guarantee, MetricDP
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
-from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechanism, find_sites, uniform_rows
+from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
 # Rows of noise in memory at a time: a few blocks for each thread.
 _ROWS = 4096
@@ -100,7 +100,7 @@ class Perturbation(WordMechanism):
     ) -> list[list[Variants]]:
         vectors = group[0].vectors
         sites = find_sites(group[0], queries)
-        chosen = {member: np.empty((len(sites.words), n), np.int32) for member in group}
+        chosen = {member: np.full((len(sites.words), n), UNSET, np.int32) for member in group}
         sharing: dict[str, list[Perturbation]] = {}
         for member in group:
             sharing.setdefault(streams.owner(member), []).append(member)
@@ -177,7 +177,7 @@ def _obfuscate_pieces(
     )
     for member in members:
         column = int(np.searchsorted(epsilons, member.epsilon))
-        rows = np.full(len(site_of), KEEP, np.int64)
+        rows = np.where(site_of == KEEP, KEEP, UNSET)
         rows[noisy] = member.choose(found[:, column], distance[:, column], coins[noisy])
         rows[site_of == UNIFORM] = uniform_rows(coins[site_of == UNIFORM], len(vectors))
         start = 0

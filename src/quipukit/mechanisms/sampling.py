@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quipukit.errors import InputError
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
-from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, Sites, WordMechanism, find_sites, uniform_rows
+from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Sampling(WordMechanism):
         sites = find_sites(group[0], queries)
         qids = [qid for qid, _ in queries]
         draws = {owner: _draw(sites, qids, n, streams, owner, vectors.dimension) for owner in map(streams.owner, group)}
-        chosen = [np.full((len(sites.words), n), KEEP, np.int32) for _ in group]
+        chosen = [np.full((len(sites.words), n), UNSET, np.int32) for _ in group]
         places = _places(sites)
         tokens_at = _tokens_by_site(sites)
         share = len(group) * len(queries) / max(1, len(tokens_at))
@@ -126,6 +126,7 @@ class Sampling(WordMechanism):
         uniform = sites.site_of == UNIFORM
         for member, rows in zip(group, chosen, strict=True):
             drawn = draws[streams.owner(member)]
+            rows[sites.site_of == KEEP] = KEEP
             rows[uniform] = uniform_rows(drawn.uniforms[uniform], len(vectors))
             for (token, variant), point in drawn.gaussian.items():
                 near = member.neighbourhood(Place(point, -1))

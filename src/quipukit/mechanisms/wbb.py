@@ -137,10 +137,7 @@ class WBB(ExponentialSampling):
         vectors = self.vectors
         if self.measure == "euclidean":
             return distances(vectors.matrix, place.point)
-        lengths = np.sqrt(2 * vectors.half_norms) * np.linalg.norm(place.point)
-        products = np.concatenate([block @ place.point for block in vectors.blocks()])
-        cosine = np.divide(products, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-        angle = 1 - np.clip(cosine, -1, 1)
+        angle = 1 - vectors.cosines(place.point)
         return angle if self.measure == "angle" else angle * distances(vectors.matrix, place.point)
 
     def law(self, near: Box) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

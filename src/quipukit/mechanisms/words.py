@@ -21,6 +21,9 @@ OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
 # What stands at a position instead of the number of a site.
 UNIFORM, KEEP, GAUSSIAN = -1, -2, -3
 
+# What stands where nothing has been chosen yet; a token that is forgotten must not be sent.
+UNSET = -4
+
 
 @dataclass(frozen=True, kw_only=True)
 class WordMechanism(Mechanism):
@@ -121,6 +124,8 @@ class Sites:
 
     def texts(self, vectors: Vectors, chosen: NDArray[np.int32]) -> list[Variants]:
         """Join the chosen rows (tokens x variants) to texts, query by query."""
+        if ((chosen < 0) & (chosen != KEEP)).any() or ((chosen == KEEP) & (self.site_of != KEEP)[:, None]).any():
+            raise RuntimeError("a token was left without a replacement; nothing is sent")
         found = []
         for query, flags in enumerate(self.flags):
             span = self.span(query)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quipukit.errors import FileError, VectorsError
-from quipukit.home import cache_home, locked, sha256
+from quipukit.home import cache_home, file_stamp, locked, sha256
 from quipukit.vectors import default_pack, wink
 from quipukit.vectors.store import Vectors, load, save, stored_files
 from quipukit.vectors.textfile import read_text_vectors
@@ -63,9 +63,8 @@ def _read_meta(path: Path) -> dict[str, Any]:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return the hash of a file's content; remembered as long as its size and time of change stay the same."""
-    state = path.stat()
-    stamp = [str(path.resolve()), state.st_size, state.st_mtime_ns]
+    """Return the hash of a file's content; remembered as long as the file is not written to."""
+    stamp = file_stamp(path)
     for _, meta in installed():
         if meta.get("stamp") == stamp and "source" in meta:
             return str(meta["source"])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import FileError
+from quipukit.home import file_stamp
 from quipukit.vectors.store import Vectors
 
 _BLOCK = 65_536
@@ -27,7 +28,9 @@ def read_text_vectors(path: Path) -> Vectors:
     lines = _lines(path)
     first = list(itertools.islice(lines, 2))
     has_header, dimension = _shape(path, [line for _, line in first])
+    count = 0
     for number, line in itertools.chain(first[has_header:], lines):
+        count += 1
         word, vector = _parse(path, number, line, dimension)
         if word in words:
             continue
@@ -36,13 +39,16 @@ def read_text_vectors(path: Path) -> Vectors:
         if len(rows) == _BLOCK:
             blocks.append(np.array(rows))
             rows = []
+    promised = int(first[0][1].split(" ")[0]) if has_header else 0
+    if count < promised:
+        raise FileError(
+            f"{path}: its header says {promised:,} words and it holds {count:,}; the file is cut, get it again."
+        )
     if rows:
         blocks.append(np.array(rows))
-    state = path.stat()
-    stamp = [str(path.resolve()), state.st_size, state.st_mtime_ns]
     matrix = np.concatenate(blocks)
     matrix.flags.writeable = False  # ours alone: spares the store a copy
-    return Vectors(words, matrix, name=path.stem, meta={"stamp": stamp})
+    return Vectors(words, matrix, name=path.stem, meta={"stamp": file_stamp(path)})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
