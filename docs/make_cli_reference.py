@@ -5,7 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERBS = ("obfuscate", "list", "vectors", "vectors install", "demo")
+VERBS = (
+    "obfuscate",
+    "retrieve",
+    "utility",
+    "attack",
+    "similarity",
+    "score",
+    "list",
+    "vectors",
+    "vectors install",
+    "demo",
+)
 
 
 def reference() -> str:

@@ -60,6 +60,9 @@ def test_bad_qrels_are_refused(tmp_path):
     (tmp_path / "q").write_text("1 0 a x\n")
     with pytest.raises(FileError, match=r"line 1.*relevance 'x'"):
         read_qrels(tmp_path / "q")
+    (tmp_path / "q").write_text("1 0 a 0.7\n")
+    with pytest.raises(FileError, match=r"'0.7' is not a whole number"):
+        read_qrels(tmp_path / "q")
     (tmp_path / "q").write_text("1 0 a 1\n1 0 a 2\n")
     with pytest.raises(FileError, match="two rows with qid=1, docno=a"):
         read_qrels(tmp_path / "q")

@@ -67,7 +67,7 @@ def read_qrels(path: Pathish) -> pd.DataFrame:
     """Read judgements: columns qid, docno, relevance."""
     path = Path(path)
     rows = [
-        (fields[0], fields[2], int(_number(path, number, fields[3], "relevance")))
+        (fields[0], fields[2], _whole(path, number, fields[3], "relevance"))
         for number, fields in _lines(path, (4,), "qid 0 docno relevance")
     ]
     try:
@@ -100,6 +100,13 @@ def _lines(path: Path, widths: tuple[int, ...], shape: str) -> Iterator[tuple[in
         raise FileError(f"{path}, line {number}: not UTF-8; convert the file, for instance with iconv.") from None
     except (OSError, EOFError, zlib.error) as fault:
         raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
+
+
+def _whole(path: Path, line: int, text: str, what: str) -> int:
+    number = _number(path, line, text, what)
+    if number != int(number):
+        raise FileError(f"{path}, line {line}: the {what} {text!r} is not a whole number; mend or delete the line.")
+    return int(number)
 
 
 def _number(path: Path, line: int, text: str, what: str) -> float:

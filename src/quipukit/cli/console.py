@@ -28,6 +28,8 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     console = Console(width=None if terminal else 10_000, highlight=False)
     with console.capture() as captured:
         console.print(table)
+    if title:
+        print()  # a titled table is one of several
     # Padding to the table's width is of no use in a pipe, and wraps in a terminal that is then narrowed.
     print("\n".join(line.rstrip() for line in captured.get().rstrip().splitlines()))
     if caption:

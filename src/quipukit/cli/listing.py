@@ -25,7 +25,7 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
     default = load_vectors()
     mechanisms = [_describe(name, default) for name in mechanism_names()]
     vectors = [{"name": name, "about": about} for name, about in _vectors()]
-    others = {"encoders": _ENCODERS, "collections": _COLLECTIONS}
+    others = {"encoders": _encoders(), "retrievers": _RETRIEVERS, "collections": _collections()}
     if as_json:
         print(json.dumps({"mechanisms": mechanisms, "vectors": vectors, **others}, ensure_ascii=False, indent=1))
         return
@@ -42,12 +42,41 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
         ["mechanism", "options with defaults"],
         [[m["name"], m["options"]] for m in mechanisms],
     )
-    for title, entries in (("Word vectors", vectors), ("Encoders", _ENCODERS), ("Collections", _COLLECTIONS)):
-        print_table(title, ["name", "what it is"], [[entry["name"], entry["about"]] for entry in entries])
+    for title, entries in {"word vectors": vectors, **others}.items():
+        print_table(title.capitalize(), ["name", "what it is"], [[entry["name"], entry["about"]] for entry in entries])
 
 
-_ENCODERS = [{"name": "minilm", "about": "all-MiniLM-L6-v2, 384 dimensions; its weights are installed with quipukit"}]
-_COLLECTIONS = [{"name": "wordnet", "about": "WordNet's glosses: the local corpus of FEA"}]
+_RETRIEVERS = [
+    {"name": "bm25", "about": "BM25 over the collection, k1 = 0.9, b = 0.4"},
+    {"name": "dense, dense:MODEL", "about": "nearest documents by a sentence encoder"},
+    {
+        "name": "anserini+http://HOST/INDEX",
+        "about": "an engine over the wire; also opensearch, elasticsearch, solr, searxng",
+    },
+]
+
+
+def _encoders() -> list[dict[str, str]]:
+    from quipukit.encoders.load import encoder_names
+
+    about = {"minilm": "all-MiniLM-L6-v2, 384 dimensions; its weights are installed with quipukit"}
+    named = [{"name": name, "about": about.get(name, "from a plugin")} for name in encoder_names()]
+    return [
+        *named,
+        {"name": "NAME or FOLDER", "about": "any sentence-transformers or Hugging Face encoder on this machine"},
+    ]
+
+
+def _collections() -> list[dict[str, str]]:
+    from quipukit.collections.load import collection_names
+
+    about = {"wordnet": "every WordNet synset, 157 private queries, derived judgements; built in"}
+    named = [{"name": name, "about": about.get(name, "from a plugin")} for name in collection_names()]
+    return [
+        *named,
+        {"name": "irds:ID", "about": "any collection of ir_datasets (extra `datasets`)"},
+        {"name": "FOLDER", "about": "docs.tsv[.gz] or docs.jsonl[.gz], topics.tsv, qrels.txt"},
+    ]
 
 
 def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import warnings
 import typer
 
 from quipukit import __version__
-from quipukit.cli import demo, listing, obfuscate, vectors
+from quipukit.cli import attack, demo, listing, obfuscate, retrieve, score, similarity, utility, vectors
 from quipukit.errors import QuipukitError
 
 app = typer.Typer(
@@ -19,6 +19,11 @@ app = typer.Typer(
     help="Hide search queries, and measure what is still found and who can still guess what was asked.",
 )
 app.command("obfuscate")(obfuscate.obfuscate)
+app.command("retrieve")(retrieve.retrieve)
+app.command("utility")(utility.utility)
+app.command("attack")(attack.attack)
+app.command("similarity")(similarity.similarity)
+app.command("score")(score.score)
 app.command("list")(listing.list_all)
 app.add_typer(vectors.app, name="vectors")
 app.command("demo")(demo.demo)

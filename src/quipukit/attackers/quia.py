@@ -1,0 +1,175 @@
+"""QuIA, the query inference attack: rank a query log by its similarity to the centroid of what was sent.
+
+The curious system encodes the obfuscated queries that it received, takes their mean c, and ranks every query q of its
+log by cos(c, T(q)). The rank of the original tells the risk.
+
+Reference: De Faveri, Faggioli, Ferro. QuIPU. ECIR 2025.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from quipukit.attackers.log import QueryLog, read_log
+from quipukit.attackers.ranks import Counts, best_rows, count_better
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.store import Encodings, EncodingStore
+from quipukit.errors import InputError
+from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING
+from quipukit.text import key
+
+NAME = "QuIA"
+
+Progress = Callable[[float, float], None]
+Stages = Callable[[str], Progress]
+
+
+def _silent(_: str) -> Progress:
+    return lambda done, total: None
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """Everything the attacker has: the log with its encodings, and a centroid for every setting and query."""
+
+    log: QueryLog
+    encodings: Encodings
+    groups: pd.DataFrame  # one row a centroid: setting, qid, number of variants
+    centroids: NDArray[np.float64]
+    targets: NDArray[np.int64]
+    target_vectors: NDArray[np.float64]
+    coverage: dict[str, int]
+
+    def ranks(self, progress: Progress | None = None) -> pd.DataFrame:
+        """Return the rank of every original in the log, as a Ranks table."""
+        counts = count_better(self.centroids, self.targets, self._rows, len(self.log), self.target_vectors, progress)
+        frame = _ranks_frame(self.groups, counts, self.targets)
+        frame.attrs.update(log_size=len(self.log), **self.coverage)
+        return frame
+
+    def guesses(self, top: int = 10) -> pd.DataFrame:
+        """Return the best guesses for every setting and query: setting, qid, guess (from 1), query, similarity."""
+        rows, similarity = best_rows(self.centroids, self._rows, len(self.log), top)
+        count = rows.shape[1]
+        table = self.groups.loc[self.groups.index.repeat(count), [*SETTING, "qid"]].reset_index(drop=True)
+        texts = [self.log.texts[row] for row in rows.ravel()]
+        return table.assign(
+            guess=np.tile(np.arange(1, count + 1), len(rows)),
+            query=texts,
+            similarity=similarity.ravel(),
+            hit=rows.ravel() == np.repeat(self.targets, count),
+        )
+
+    def _rows(self, start: int, stop: int) -> NDArray[np.float32]:
+        return self.encodings[start:stop]
+
+
+def prepare(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    log: "QueryLog | str | Iterable[str]",
+    encoder: str | Encoder = "minilm",
+    inject: bool = True,
+    stages: Stages = _silent,
+) -> Attack:
+    """Encode what the attacker sees and what it knows.
+
+    With ``inject`` the log is completed with the originals, as in the paper; without it an original that the log lacks
+    cannot be found. Distinct texts are encoded once, ever.
+    """
+    obfuscated, queries = OBFUSCATED.check(obfuscated), QUERIES.check(queries)
+    originals = _originals(obfuscated, queries)
+    whole = log if isinstance(log, QueryLog) else read_log(log)
+    known = sum(whole.row(text) >= 0 for text in originals.values())
+    used = whole.completed(list(originals.values())) if inject else whole
+    store = EncodingStore(load_encoder(encoder))
+    encodings = store.ensure(used.texts, "query", stages("encoding the log"))
+    sent = store.ensure(list(dict.fromkeys(obfuscated["query"])), "query", stages("encoding the obfuscated queries"))
+    groups, centroids = _centroids(obfuscated, sent)
+    texts = [originals[qid] for qid in groups["qid"]]
+    distinct = {
+        text: vector for text, vector in zip(originals.values(), store.get(list(originals.values())), strict=True)
+    }
+    return Attack(
+        log=used,
+        encodings=encodings,
+        groups=groups,
+        centroids=centroids,
+        targets=np.array([used.row(text) for text in texts], np.int64),
+        target_vectors=np.array([_entry(used, encodings, text, distinct[text]) for text in texts]).astype(np.float64),
+        coverage={"queries": len(originals), "in_log": known, "injected": len(used) - len(whole)},
+    )
+
+
+def attack(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    log: "QueryLog | str | Iterable[str]",
+    encoder: str | Encoder = "minilm",
+    inject: bool = True,
+    stages: Stages = _silent,
+) -> pd.DataFrame:
+    """Return the rank of every original among the log's queries, under every setting: a Ranks table.
+
+    ``attrs`` of the table tell the size of the log and how many of the originals it held by itself (coverage).
+    """
+    return prepare(obfuscated, queries, log, encoder, inject, stages).ranks(stages("ranking the log"))
+
+
+def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str]:
+    texts = dict(zip(queries["qid"], queries["query"], strict=True))
+    sent = list(dict.fromkeys(obfuscated["qid"]))
+    missing = [qid for qid in sent if qid not in texts]
+    if missing:
+        shown = ", ".join(missing[:3])
+        raise InputError(
+            f"{len(missing)} of {len(sent)} obfuscated queries have no original (first: {shown}); "
+            "give the queries that were obfuscated."
+        )
+    return {qid: texts[qid] for qid in sent}
+
+
+def _centroids(obfuscated: pd.DataFrame, sent: Encodings) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Return the mean vector of the variants of every setting and query; equal variants count as often as they come."""
+    place = {text: number for number, text in enumerate(dict.fromkeys(obfuscated["query"]))}
+    numbers = obfuscated["query"].map(place).to_numpy(np.int64)
+    keys = [*SETTING, "qid"]
+    group_of = obfuscated.groupby(keys, sort=False, observed=True).ngroup().to_numpy()
+    groups = obfuscated.groupby(keys, sort=False, observed=True).size().rename("variants").reset_index()
+    centroids = np.zeros((len(groups), sent.shape[1]))
+    order = np.argsort(group_of, kind="stable")
+    bounds = np.searchsorted(group_of[order], np.arange(len(groups) + 1))
+    for group, (start, stop) in enumerate(itertools.pairwise(bounds)):
+        # Summed in the order of the variants: the same centroid whatever the other settings are.
+        centroids[group] = sent[numbers[order[start:stop]]].mean(axis=0, dtype=np.float64)
+    return groups, centroids
+
+
+def _entry(log: QueryLog, encodings: Encodings, text: str, own: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vector of the log's entry for a query: its text may be another spelling of the same key."""
+    row = log.row(text)
+    if row < 0 or key(log.texts[row]) == "" or log.texts[row] == text:
+        return own
+    return encodings[row : row + 1][0]
+
+
+def _ranks_frame(groups: pd.DataFrame, counts: Counts, targets: NDArray[np.int64]) -> pd.DataFrame:
+    found = targets >= 0
+    columns: dict[str, Any] = {column: groups[column] for column in [*SETTING, "qid"]}
+    return RANKS.check(
+        pd.DataFrame(
+            {
+                **columns,
+                "attacker": NAME,
+                "log_rank": np.where(found, counts.better + 1 + counts.tied / 2, np.inf),
+                "better": np.where(found, counts.better, -1),
+                "tied": np.where(found, counts.tied, 0),
+            }
+        )
+    )

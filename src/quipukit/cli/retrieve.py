@@ -1,0 +1,91 @@
+"""``quipukit retrieve``: obfuscated queries through a search system, pooled and re-ranked."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from quipukit.cli.console import progress, say
+from quipukit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def retrieve(
+    obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
+    collection: str = typer.Option("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
+    output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs: one TREC file a setting."),
+    retriever: str = typer.Option("bm25", help="bm25, dense, dense:MODEL, or an engine's address."),
+    reranker: str = typer.Option("minilm", help="The user's own model: a dense encoder's name, or bm25."),
+    depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
+    queries: Path | None = typer.Option(None, help="The original queries, where the collection does not have them."),
+    raw: bool = typer.Option(
+        False, "--raw", help="Write the lists as they came: qid#variant, neither pooled nor re-ranked."
+    ),
+) -> None:
+    """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.
+
+    \b
+    Examples:
+      quipukit retrieve obfuscated.csv -o runs/
+      quipukit retrieve obfuscated.csv --collection irds:vaswani --retriever bm25 --reranker bm25 -o runs/
+      quipukit retrieve obfuscated.csv --retriever anserini+http://127.0.0.1:8081/INDEX -o runs/ --raw
+    """
+    from quipukit.collections.load import load_collection
+    from quipukit.files import read_obfuscated, read_queries
+    from quipukit.retrieval.http import HttpEngine
+    from quipukit.retrieval.load import load_retriever, load_scorer
+    from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
+    from quipukit.retrieval.pool import retrieve as run_all
+    from quipukit.retrieval.rerank import rerank
+    from quipukit.retrieval.saved import Saved
+
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file; name a folder for the runs.")
+    table, originals = read_obfuscated(obfuscated)
+    documents = load_collection(collection)
+    system = load_retriever(retriever, documents)
+    if isinstance(system, HttpEngine):
+        # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
+        system = Saved(system, output / "answers")
+    depth = depth or depth_for(table, documents)
+    if raw:
+        with progress("searching") as show:
+            run = run_all(table, documents, system, depth, show)
+        _write(run.assign(qid=[f"{q}#{v}" for q, v in zip(run["qid"], run["variant"], strict=True)]), output)
+        return
+    asked = _originals(read_queries(queries) if queries else originals, documents.queries, table)
+    scorer = load_scorer(reranker, documents)
+    with progress("searching") as show:
+        rankings = search_distinct(table["query"].tolist(), system, depth, show)
+    with progress("re-ranking") as show:
+        ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
+    _write(ranked, output)
+    distinct, total = len(rankings), len(table)
+    say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
+
+
+def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "pd.DataFrame":  # type: ignore[no-untyped-def]
+    queries = given if len(given) else of_collection()
+    missing = sorted(set(table["qid"]) - set(queries["qid"]))
+    if missing:
+        raise InputError(
+            f"{len(missing)} obfuscated queries have no original (first: {', '.join(missing[:3])}); "
+            "give the originals with --queries topics.tsv."
+        )
+    return queries
+
+
+def _write(run: "pd.DataFrame", folder: Path) -> None:
+    from quipukit.frames import SETTING
+    from quipukit.specs import format_value
+    from quipukit.trec import write_run
+
+    count = 0
+    for (mechanism, parameter, value), group in run.groupby(list(SETTING), sort=False, observed=True):
+        name = f"{mechanism}_{format_value(value)}" if parameter else str(mechanism)
+        safe = "".join(character if character.isalnum() or character in "._+-=" else "_" for character in name)
+        write_run(group, folder / f"{safe}.trec", tag=safe)
+        count += 1
+    say(f"wrote {count} runs to {folder}")

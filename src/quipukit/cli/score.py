@@ -1,0 +1,124 @@
+"""``quipukit score``: risk and utility of every setting as one number a mechanism."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import print_table, say
+from quipukit.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLUMNS = ("mechanism", "value", "risk", "utility")
+_NAMES = ("collection", "mechanism", "attacker", "measure")
+_HEADINGS = {
+    "quipu": "QuIPU",
+    "positive": "R+",
+    "negative": "R-",
+    "hypervolume": "hypervolume",
+    "best_0.01": "U@0.01",
+    "best_0.05": "U@0.05",
+    "best_0.1": "U@0.1",
+    "anchored": "anchored",
+}
+_SINGLE = "single point: points that coincide score 0 wherever they lie; compare the hypervolume, or add settings"
+_BACKWARD = (
+    "backward: s = (risk + utility) / sqrt 2 falls along the curve, by so much in all; such parts count with the "
+    "opposite sign, and the range [-1, 1] is not assured"
+)
+
+
+def score(
+    points: Path = typer.Argument(
+        help="CSV or TSV with columns mechanism, value, risk, utility; also collection, parameter, attacker, measure."
+    ),
+    order: str = typer.Option("parameter", help="Join the points by parameter (as published), risk or diagonal."),
+    anchor: str | None = typer.Option(
+        None, help="Add end points: corners (0,0) and (1,1), or original: (0,0) and (1, the original's utility)."
+    ),
+    original: float | None = typer.Option(
+        None, "--original", help="Utility of the original queries, for the hypervolume. [that of Identity, else 1]"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+) -> None:
+    """Score the risk and utility of a mechanism's settings: QuIPU, its parts above and below the diagonal, companions.
+
+    QuIPU is twice the signed area between the diagonal and the points in order of their value: positive where more is
+    found than given away. U@0.05 is the best utility at a risk of at most 0.05.
+
+    \b
+    Examples:
+      quipukit score points.csv
+      quipukit score points.csv --original 0.67 --json
+      quipukit score points.tsv --order risk --anchor corners --tsv
+    """
+    from quipukit.measures.quipu import quipu_table
+
+    table = quipu_table(_read(points), order, anchor, original)  # type: ignore[arg-type]
+    if as_json:
+        print(json.dumps([_plain(row) for row in table.to_dict("records")], ensure_ascii=False, indent=1))
+        return
+    if as_tsv:
+        print(table.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        return
+    _show(table)
+
+
+def _show(table: "pd.DataFrame") -> None:
+    told = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
+    rows = []
+    for row in table.to_dict("records"):
+        flag = "single point" if row["single"] else "" if row["monotone"] else f"backward {row['backward']:.2g}"
+        numbers = [_cell(row[name]) for name in _HEADINGS]
+        rows.append([*(row[name] for name in told), str(row["points"]), *numbers, flag])
+    print_table("", [*told, "points", *_HEADINGS.values(), "flags"], rows)
+    for raised, explanation in ((table["single"], _SINGLE), (~table["monotone"], _BACKWARD)):
+        if raised.any():
+            say(f"note: {explanation}")
+
+
+def _cell(number: float) -> str:
+    return "-" if number != number else f"{number:.4f}"
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    # JSON knows no NaN: a budget that no setting keeps has no best utility.
+    return {str(name): None if cell != cell else cell for name, cell in row.items()}
+
+
+def _read(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    from quipukit.measures.quipu import points_frame
+
+    shape = f"write a header {','.join(_COLUMNS)} and one line a setting"
+    try:
+        table = pd.read_csv(
+            path,
+            sep="\t" if path.name.removesuffix(".gz").endswith(".tsv") else ",",
+            dtype=str,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+        )
+    except FileNotFoundError:
+        raise FileError(f"{path}: there is no such file; check the path.") from None
+    except pd.errors.EmptyDataError:
+        raise FileError(f"{path} is empty; {shape}.") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is not text in UTF-8; {shape}.") from None
+    except (OSError, EOFError, ValueError) as fault:
+        raise FileError(f"{path} cannot be read ({str(fault).strip().splitlines()[0]}); {shape}.") from None
+    missing = [column for column in _COLUMNS if column not in table.columns]
+    if missing:
+        found = ", ".join(repr(str(column)) for column in table.columns)
+        raise FileError(f"{path} has no column {missing[0]!r} (found {found}); {shape}.")
+    if table.empty:
+        raise FileError(f"{path} holds no point; {shape}.")
+    try:
+        return points_frame(table)
+    except InputError as fault:
+        raise FileError(f"{path}: {fault}") from None

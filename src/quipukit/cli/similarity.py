@@ -1,0 +1,75 @@
+"""``quipukit similarity``: the traditional view of how much a query was changed."""
+
+import json
+from pathlib import Path
+
+import typer
+
+from quipukit.cli.console import plain, print_table, progress
+from quipukit.errors import InputError
+
+
+def similarity(
+    obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
+    queries: Path | None = typer.Option(None, help="The originals; the published layout brings its own."),
+    encoder: str = typer.Option("minilm", help="minilm, any sentence encoder by name or folder, or none."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+) -> None:
+    """Print Jaccard and sentence similarity, and how often words and whole queries stay unchanged, per setting.
+
+    \b
+    Examples:
+      quipukit similarity obfuscated.csv --queries topics.tsv
+      quipukit similarity published/dl19 --encoder none --tsv
+    """
+    from quipukit.encoders.load import load_encoder
+    from quipukit.encoders.store import EncodingStore
+    from quipukit.files import read_obfuscated, read_queries
+    from quipukit.frames import SETTING
+    from quipukit.measures.similarity import failure_rates
+    from quipukit.measures.similarity import similarity as measure
+
+    table, originals = read_obfuscated(obfuscated)
+    asked = read_queries(queries) if queries else originals
+    if asked.empty:
+        raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
+    with progress("encoding") as show:
+        # Through the store: what another command has encoded is not encoded again.
+        if encoder == "none":
+            means = measure(table, asked, None)
+        else:
+            store = EncodingStore(load_encoder(encoder))
+            means = measure(table, asked, lambda texts: store.get(texts, "query", show))
+    rates = failure_rates(table, asked)
+    means = means.merge(rates, on=list(SETTING))
+    means["N"] = means["variants"] // means["queries"]
+    means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
+    if as_json:
+        print(json.dumps(json.loads(means.to_json(orient="records")), ensure_ascii=False, indent=1))
+    elif as_tsv:
+        print(means.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+    else:
+        numbers = ["jaccard", "sentence_similarity", "tokens", "verbatim", "any_verbatim"]
+        rows = [
+            [
+                row["mechanism"],
+                plain(row["value"]) if row["parameter"] else "",
+                plain(row["N"]),
+                plain(row["budget"]),
+                *(f"{row[name]:.3f}" if row[name] == row[name] else "" for name in numbers),
+            ]
+            for row in means.to_dict("records")
+        ]
+        headings = [
+            "mechanism",
+            "value",
+            "N",
+            "N x epsilon",
+            "jaccard",
+            "sentence",
+            "same words",
+            "verbatim",
+            "any verbatim",
+        ]
+        print_table("", headings, rows)

@@ -1,0 +1,1 @@
+"""Collections: documents, queries and judgements, from one small interface."""

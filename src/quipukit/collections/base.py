@@ -1,0 +1,44 @@
+"""What a collection is: documents, queries and judgements, each streamed or read when it is asked for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
+
+Document = tuple[str, str]
+
+
+class Collection(ABC):
+    """Documents as (docno, text) pairs, queries as a Queries table, judgements as a Qrels table.
+
+    ``fingerprint`` is equal for equal documents: what was made from them (an index, encodings) is reused only while
+    it stays the same.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a hash over the documents."""
+
+    @abstractmethod
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents, in an order that does not change; no docno comes twice."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of documents."""
+
+    @abstractmethod
+    def queries(self) -> pd.DataFrame:
+        """Return the queries (qid, query)."""
+
+    @abstractmethod
+    def qrels(self) -> pd.DataFrame:
+        """Return the judgements (qid, docno, relevance); empty where the collection has none."""
+
+    def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
+        """Return the texts of some documents; a docno that the collection does not have is left out."""
+        wanted = set(docnos)
+        return {docno: text for docno, text in self.documents() if docno in wanted}

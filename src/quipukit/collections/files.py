@@ -1,0 +1,307 @@
+"""Folders as collections: docs.tsv or docs.jsonl, topics.tsv and qrels.txt, each plain or gzipped.
+
+| file | a line |
+|---|---|
+| docs.tsv[.gz] | docno TAB text |
+| docs.jsonl[.gz] | an object with docno (or docid, id, _id), text (or contents), and perhaps title |
+| topics.tsv[.gz] | qid TAB query |
+| qrels.txt[.gz] | qid 0 docno relevance (TREC) |
+"""
+
+import functools
+import gzip
+import json
+import os
+import warnings
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Members
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.collections.base import Collection, Document
+from quipukit.errors import FileError
+from quipukit.files import read_queries
+from quipukit.frames import QRELS
+from quipukit.home import sha256
+from quipukit.trec import read_qrels
+
+Pathish = str | os.PathLike[str]
+
+# Below this many characters the texts are kept in memory once they are asked for; above, each request reads the file.
+KEEP_CHARACTERS = 200_000_000
+
+_DOCS = ("docs.tsv", "docs.tsv.gz", "docs.jsonl", "docs.jsonl.gz")
+_TOPICS = ("topics.tsv", "topics.tsv.gz")
+_QRELS = ("qrels.txt", "qrels.txt.gz")
+_IDS = ("docno", "docid", "id", "_id")
+_TEXTS = ("text", "contents")
+
+
+class QrelsWarning(UserWarning):
+    """Some judgements name a document or a query that the collection does not have."""
+
+
+class Folder(Collection):
+    """A collection in files: one folder with the usual names, or any file named by itself.
+
+    ``Folder("vaswani")`` looks for the usual names; ``Folder(docs=..., topics=..., qrels=...)`` takes files from
+    anywhere, and both can be mixed. Documents are streamed, and looked through once before they are used: a line
+    that cannot be read and a docno that comes twice are found before anything is built from them.
+    """
+
+    def __init__(
+        self,
+        folder: Pathish | None = None,
+        *,
+        docs: Pathish | None = None,
+        topics: Pathish | None = None,
+        qrels: Pathish | None = None,
+    ) -> None:
+        place = None if folder is None else _folder(folder)
+        found = _choose(place, docs, _DOCS)
+        if found is None:
+            where = "no file of documents was named" if place is None else f"{place} has no file of documents"
+            raise FileError(f"{where}; write lines 'docno<TAB>text' to docs.tsv, or JSON lines to docs.jsonl.")
+        self._docs = found
+        self._parse = _parser(found)
+        self._topics = _choose(place, topics, _TOPICS)
+        self._judged = _choose(place, qrels, _QRELS)
+        # The folder's own name, not its path: results carry it, and should not tell where things lie on a machine.
+        self.name = (place or found.resolve().parent).resolve().name
+        self._qrels: pd.DataFrame | None = None
+        self._kept: tuple[Stamp, dict[str, str]] | None = None
+
+    def __repr__(self) -> str:
+        named = {"docs": self._docs, "topics": self._topics, "qrels": self._judged}
+        return f"Folder({', '.join(f'{role}={str(path)!r}' for role, path in named.items() if path)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Return SHA-256 over the file of documents as it is; an unchanged file is hashed once."""
+        return _hash(_stamp(self._docs))
+
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents in the order of the file."""
+        _survey(_stamp(self._docs))
+        return _documents(self._docs, self._parse)
+
+    def __len__(self) -> int:
+        return _survey(_stamp(self._docs)).count
+
+    def queries(self) -> pd.DataFrame:
+        """Return the queries of topics.tsv."""
+        if self._topics is None:
+            raise FileError(f"{self._docs.parent} has no topics.tsv; write lines 'qid<TAB>query' to it.")
+        return read_queries(self._topics)
+
+    def qrels(self) -> pd.DataFrame:
+        """Return the judgements; empty where there is no qrels.txt.
+
+        Judged documents that are not in the collection stay, for they were there to be found; judgements of
+        queries that are not in topics.tsv go, for nobody asks them. Either is said in a warning, and where nothing
+        matches at all the files do not belong together: that is an error.
+        """
+        if self._qrels is None:
+            self._qrels = self._read_judgements()
+        return self._qrels.copy()
+
+    def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
+        """Return the texts of some documents, from memory where the collection is small enough to be kept there."""
+        stamp = _stamp(self._docs)
+        if _survey(stamp).characters > KEEP_CHARACTERS:
+            return super().texts(docnos)
+        if self._kept is None or self._kept[0] != stamp:
+            self._kept = stamp, dict(self.documents())
+        kept = self._kept[1]
+        return {docno: kept[docno] for docno in docnos if docno in kept}
+
+    def _read_judgements(self) -> pd.DataFrame:
+        if self._judged is None:
+            return QRELS.empty()
+        table = read_qrels(self._judged)
+        if self._topics is not None:
+            asked = set(self.queries()["qid"])
+            unasked = [qid for qid in dict.fromkeys(table["qid"]) if qid not in asked]
+            self._complain(unasked, table["qid"].nunique(), "queries", self._topics, "they are left out")
+            table = table[table["qid"].isin(asked)].reset_index(drop=True)
+        missing = dict.fromkeys(table["docno"])
+        judged = len(missing)
+        for docno, _ in self.documents():
+            missing.pop(docno, None)
+        self._complain(list(missing), judged, "documents", self._docs, "what is relevant among them cannot be found")
+        return table
+
+    def _complain(self, unknown: Sequence[str], total: int, what: str, where: Path, effect: str) -> None:
+        if not unknown:
+            return
+        first = ", ".join(unknown[:3]) + (" ..." if len(unknown) > 3 else "")
+        if len(unknown) == total:
+            raise FileError(
+                f"{self._judged}: none of the {total:,} judged {what} is in {where.name} ({first}); "
+                "the files belong to different collections, or write the ids differently."
+            )
+        warnings.warn(
+            f"{self._judged}: {len(unknown):,} of {total:,} judged {what} are not in {where.name} ({first}); {effect}.",
+            QrelsWarning,
+            stacklevel=4,
+        )
+
+
+# --- finding the files --------------------------------------------------------------------------------------------
+
+
+def _folder(path: Pathish) -> Path:
+    place = Path(path).expanduser()
+    if not place.is_dir():
+        raise FileError(f"{place}: there is no such folder; check the path.")
+    return place
+
+
+def _choose(place: Path | None, given: Pathish | None, usual: Members[str]) -> Path | None:
+    if given is not None:
+        path = Path(given).expanduser()
+        if not path.is_file():
+            raise FileError(f"{path}: there is no such file; check the path.")
+        return path
+    there = [place / name for name in usual if (place / name).is_file()] if place else []
+    if len(there) > 1:
+        names = " and ".join(path.name for path in there)
+        raise FileError(f"{place} has {names}; keep one of them, or name the one that is meant.")
+    return there[0] if there else None
+
+
+# --- what is known of a file, as long as it does not change -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file as it was at one time; another size or time of change makes another stamp."""
+
+    path: Path
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one look through all documents tells."""
+
+    count: int
+    characters: int
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        state = path.stat()
+    except OSError as fault:
+        raise FileError(f"{path} cannot be read ({fault.strerror}); check the path.") from None
+    return Stamp(path, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _hash(stamp: Stamp) -> str:
+    return sha256(stamp.path)
+
+
+@functools.lru_cache(maxsize=64)
+def _survey(stamp: Stamp) -> Survey:
+    """Read all documents once: count them, and see to it that no docno comes twice."""
+    parse = _parser(stamp.path)
+    # Eight bytes a document: ten million docnos as strings would need a hundred times that.
+    hashes = array("q")
+    characters = 0
+    for docno, text in _documents(stamp.path, parse):
+        hashes.append(hash(docno))
+        characters += len(text)
+    if not hashes:
+        raise FileError(f"{stamp.path} holds no document; write one a line.")
+    ordered = np.sort(np.frombuffer(hashes, np.int64))
+    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    if suspects:
+        _name_duplicates(stamp.path, parse, suspects)
+    return Survey(len(hashes), characters)
+
+
+def _name_duplicates(path: Path, parse: "Parse", suspects: set[int]) -> None:
+    # Equal hashes only raise a suspicion; the docnos themselves decide.
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for docno, _ in _documents(path, parse):
+        if hash(docno) in suspects:
+            if docno in seen:
+                twice[docno] = None
+            seen.add(docno)
+    if twice:
+        first = ", ".join(list(twice)[:3]) + (" ..." if len(twice) > 3 else "")
+        raise FileError(f"{path}: docnos that come more than once: {len(twice):,} ({first}); keep one of each.")
+
+
+# --- reading documents --------------------------------------------------------------------------------------------
+
+Parse = Callable[[str, int], Document | None]
+
+
+def _parser(path: Path) -> Parse:
+    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if kind in (".tsv", ".txt"):
+        return _from_tsv
+    if kind in (".jsonl", ".json"):
+        return _from_json
+    raise FileError(f"{path}: cannot tell the format; end the name in .tsv or .jsonl (.gz may follow).")
+
+
+def _documents(path: Path, parse: Parse) -> Iterator[Document]:
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                # Some editors put a byte order mark at the start of a file; it belongs to no docno.
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                if line and not line.isspace() and (document := parse(line, number)):
+                    yield document
+    except UnicodeDecodeError:
+        raise FileError(f"{path}, line {number}: not UTF-8; convert the file, for instance with iconv.") from None
+    except ValueError as fault:
+        raise FileError(f"{path}, line {number}: {fault}") from None
+    except (OSError, EOFError, zlib.error) as fault:
+        raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
+
+
+def _from_tsv(line: str, number: int) -> Document | None:
+    docno, tab, text = line.partition("\t")
+    docno = docno.strip()
+    if not tab:
+        raise ValueError("a column is missing; write 'docno<TAB>text'.")
+    if number == 1 and docno in _IDS and text.strip() in _TEXTS:  # a header
+        return None
+    if not docno:
+        raise ValueError("the docno is empty; give every document one.")
+    return docno, text
+
+
+def _from_json(line: str, number: int) -> Document:
+    try:
+        fields: Any = json.loads(line)
+    except json.JSONDecodeError as fault:
+        raise ValueError(f"not JSON ({fault.msg} at character {fault.pos + 1}); write one object a line.") from None
+    if not isinstance(fields, dict):
+        raise ValueError("not a JSON object; write one object a line.")
+    docno = _field(fields, _IDS, (str, int))
+    text = _field(fields, _TEXTS, (str,))
+    title = fields.get("title")
+    return str(docno).strip(), f"{title} {text}" if isinstance(title, str) and title.strip() else text
+
+
+def _field(fields: dict[str, Any], names: Sequence[str], types: tuple[type, ...]) -> Any:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, types) and not isinstance(value, bool) and (name in _TEXTS or str(value).strip()):
+            return value
+    found = ", ".join(repr(name) for name in fields) or "nothing"
+    raise ValueError(f"{names[0]!r} is missing or of the wrong type (found {found}); add it.")

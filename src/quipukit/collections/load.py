@@ -1,0 +1,71 @@
+"""From a collection's name to the collection.
+
+A plugin adds its own through the entry-point group ``quipukit.collections``: the entry's name is the collection's
+name, its value a callable without arguments that returns a `Collection`.
+"""
+
+import functools
+import os
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from quipukit.collections.base import Collection
+from quipukit.errors import InputError, ResourceError
+
+GROUP = "quipukit.collections"
+DEFAULT = "wordnet"
+
+
+def collection_names() -> list[str]:
+    """Return the collections that have a name of their own: the built-in one, then those of plugins."""
+    return [DEFAULT, *sorted(set(_plugins()) - {DEFAULT})]
+
+
+def load_collection(name: str | os.PathLike[str] = DEFAULT) -> Collection:
+    """Return a collection: ``wordnet`` (built in), ``irds:ID`` of ir_datasets, a plugin's name, or a folder.
+
+    A folder holds docs.tsv or docs.jsonl, topics.tsv and qrels.txt, each plain or gzipped. Where a folder is
+    called like a collection, write ``./wordnet`` for the folder.
+
+    >>> load_collection("wordnet").name
+    'wordnet'
+    """
+    if isinstance(name, str):
+        if name.casefold() == DEFAULT:
+            from quipukit.collections.wordnet_glosses import WordNetGlosses
+
+            return WordNetGlosses()
+        if name.casefold().startswith("irds:"):
+            from quipukit.collections.irds import IrDataset
+
+            return IrDataset(name[len("irds:") :])
+        if name in _plugins():
+            return _from_plugin(_plugins()[name])
+    return _from_folder(name)
+
+
+def _from_folder(name: str | os.PathLike[str]) -> Collection:
+    from quipukit.collections.files import Folder
+
+    path = Path(name).expanduser()
+    if str(name) and path.is_dir():  # the empty path would be the current folder
+        return Folder(path)
+    if path.is_file():
+        raise InputError(f"{path} is a file; name the folder that holds docs.tsv, topics.tsv and qrels.txt.")
+    known = ", ".join(collection_names())
+    raise InputError(f"there is no collection {str(name)!r}; name a folder, 'irds:ID', or one of: {known}.")
+
+
+def _from_plugin(entry: EntryPoint) -> Collection:
+    try:
+        found = entry.load()()
+    except ImportError as fault:
+        raise ResourceError(f"the plugin of collection {entry.name!r} cannot be loaded ({fault}).") from None
+    if not isinstance(found, Collection):
+        raise ResourceError(f"the plugin of collection {entry.name!r} returned no Collection ({entry.value}).")
+    return found
+
+
+@functools.cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

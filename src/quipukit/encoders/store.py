@@ -1,0 +1,172 @@
+"""Encode once, keep on disk.
+
+A store belongs to one encoder's fingerprint. Texts are found by a 128-bit hash over the encoder's variant (its
+prefix) and the exact text: whether case matters is the model's business. No text is ever written. The vectors are,
+and a vector says much about its text, so the folder is open to its owner alone; whoever may not keep the vectors of
+a query uses ``Encoder.encode``, which writes nothing.
+"""
+
+import contextlib
+import hashlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.encoders.base import Encoder, Kind, Piece, Progress, checked
+from quipukit.encoders.rowfile import Keys, Precision, RowFile, Rows, Vectors
+from quipukit.errors import ResourceError
+from quipukit.home import cache_home
+
+# Vectors go to the disk after so many rows or so many seconds: what a kill can cost at most.
+_SAVE_ROWS = 2048
+_SAVE_SECONDS = 5.0
+# Below this, waiting for another process that encodes would take longer than encoding.
+_SMALL = 256
+_TRIES = 3  # somebody may delete the folder meanwhile
+
+
+class Encodings:
+    """The vectors of some texts, read from disk where they are used.
+
+    ``encodings[3:5]`` and ``encodings[[7, 1]]`` are float32 arrays; nothing else is loaded.
+    """
+
+    def __init__(self, matrix: Vectors, rows: Rows) -> None:
+        """Keep the mapped matrix, and the row of every text in it."""
+        self._matrix = matrix
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of texts and of coordinates."""
+        return len(self.rows), int(self._matrix.shape[1])
+
+    def __getitem__(self, where: Any) -> NDArray[np.float32]:
+        return np.asarray(self._matrix[self.rows[where]], np.float32)
+
+    def blocks(self, size: int = 8192) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+        """Iterate over (positions of texts, their vectors) in the order of the disk, in blocks of one size."""
+        order = np.argsort(self.rows, kind="stable")
+        for start in range(0, len(order), size):
+            part = order[start : start + size]
+            yield part, self[part]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or np.float32, copy=False)
+
+
+class EncodingStore:
+    """Vectors of one encoder on disk: what was encoded once, by whichever process, is read from then on."""
+
+    def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision = "float32") -> None:
+        """Open the store of an encoder, under ``folder`` or quipukit's own cache; ``float16`` takes half the space."""
+        self.encoder = encoder
+        self.folder = (folder or cache_home() / "encodings") / encoder.fingerprint
+        self._file = RowFile(self.folder, encoder.dimension, precision)
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        with self._lock, self._faults():
+            self._file.refresh()
+            return len(self._file)
+
+    def get(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> NDArray[np.float32]:
+        """Return the vectors of texts as one array in memory."""
+        return self.ensure(texts, kind, progress)[:]
+
+    def ensure(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> Encodings:
+        """Encode what is not there yet and return a view on the vectors of all texts.
+
+        New vectors are saved while they are made, so that an interrupted run goes on where it stopped.
+        ``progress(done, total)`` counts the texts that had to be encoded.
+        """
+        keys = self.keys(texts, kind)
+        with self._lock:
+            for _ in range(_TRIES):
+                rows = self._find(keys)
+                missing = np.flatnonzero(rows < 0)
+                if not len(missing):
+                    return self.view(rows)
+                # Two processes that need the same texts take turns, and the second finds them encoded.
+                with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
+                    self._encode(texts, kind, keys, missing, progress)
+            raise ResourceError(f"{self.folder} loses what is written to it; set QUIPUKIT_HOME to another folder.")
+
+    def lookup(self, keys: Keys) -> Encodings | None:
+        """Return a view on the vectors of keys, or nothing where one of them is not there."""
+        with self._lock:
+            rows = self._find(keys)
+            return None if (rows < 0).any() else self.view(rows)
+
+    def view(self, rows: Rows) -> Encodings:
+        """Return a view on rows that ``ensure`` gave."""
+        with self._lock, self._faults():
+            return Encodings(self._file.matrix(), rows)
+
+    def keys(self, texts: Sequence[str], kind: Kind) -> Keys:
+        """Return the keys under which texts are kept."""
+        variant = self.encoder.variant(kind).encode("utf-8", "surrogatepass")
+        start = hashlib.blake2b(b"%d:" % len(variant) + variant, digest_size=16)
+        digests = bytearray()
+        for text in checked(texts):
+            one = start.copy()
+            one.update(text.encode("utf-8", "surrogatepass"))
+            digests += one.digest()
+        return np.frombuffer(bytes(digests), "<u8").reshape(-1, 2)
+
+    def _encode(self, texts: Sequence[str], kind: Kind, keys: Keys, missing: Rows, progress: Progress | None) -> None:
+        missing = missing[self._find(keys[missing]) < 0]
+        _, first = np.unique(keys[missing], axis=0, return_index=True)
+        wanted = missing[np.sort(first)]
+        kept: list[Piece] = []
+        done, pending, since = 0, 0, time.monotonic()
+
+        def save() -> None:
+            nonlocal kept, since, pending
+            if kept:
+                where = np.concatenate([positions for positions, _ in kept])
+                with self._faults():
+                    self._file.append(keys[wanted[where]], np.concatenate([piece for _, piece in kept]))
+            kept, since, pending = [], time.monotonic(), 0
+
+        try:
+            for positions, piece in self.encoder.checked_pieces([texts[place] for place in wanted], kind):
+                kept.append((positions, piece))
+                pending += len(positions)
+                done += len(positions)
+                if pending >= _SAVE_ROWS or time.monotonic() - since > _SAVE_SECONDS:
+                    save()
+                if progress:
+                    progress(done, len(wanted))
+        finally:
+            save()  # also what was ready when the user interrupted
+
+    def _find(self, keys: Keys) -> Rows:
+        with self._faults():
+            self._file.refresh()
+            return self._file.find(keys)
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            with self._faults():
+                stack.enter_context(self._file.turn("encode"))
+            yield
+
+    @contextlib.contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            reason = fault.strerror or type(fault).__name__
+            raise ResourceError(
+                f"{self.folder} cannot be used ({reason}); make room there, or set QUIPUKIT_HOME to another folder."
+            ) from fault

@@ -1,0 +1,1 @@
+"""Measures: what was found, and what can be guessed."""

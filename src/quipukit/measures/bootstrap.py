@@ -1,0 +1,289 @@
+"""Risk and utility of the same queries, side by side: the points of a curve, and how far chance can move its score.
+
+Queries are a sample of what people ask. The bootstrap draws as many of them with replacement, the same ones for all
+mechanisms, settings, attackers and both sides, and scores the curves again; the spread of 2,000 such scores is the
+interval. Because the draws are shared, the difference of two mechanisms keeps what it has in common out of its spread.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from quipukit.errors import InputError
+from quipukit.frames import POINTS, SCORES, SETTING
+from quipukit.measures.quipu import Order, area, ordered
+from quipukit.measures.risk import attacker_label
+from quipukit.specs import format_value
+
+REPLICATES = 2000
+LEVEL = 0.95
+
+Floats = NDArray[np.float64]
+Seed = int | np.random.Generator
+
+# Equal columns may come out of a matrix product with unequal last digits.
+_DUST = 1e-12
+
+
+def points(
+    risks: pd.DataFrame,
+    utilities: pd.DataFrame,
+    collection: str = "",
+    strategies: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Return Points: mean risk and mean utility of every setting, for every attacker and measure of utility.
+
+    Means are over the queries that both sides know; a query that a setting has no score for counts 0. ``attacker`` is
+    lazy, active or motivated, after the attacker's name where that is not QuIA. ``strategies`` maps mechanisms to
+    theirs.
+    """
+    sides = _pair(risks, utilities)
+    rows = []
+    for curve in sides.curves():
+        r, u = (scores.mean(axis=0) for scores in sides.scores_of(curve))
+        strategy = (strategies or {}).get(curve.mechanism, "")
+        rows += [
+            (collection, curve.mechanism, strategy, curve.parameter, value, curve.attacker, curve.measure, *means)
+            for value, *means in zip(curve.values, r, u, strict=True)
+        ]
+    return POINTS.check(pd.DataFrame(rows, columns=list(POINTS.columns)))
+
+
+def bootstrap_scores(
+    risks: pd.DataFrame,
+    utilities: pd.DataFrame,
+    *,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
+    seed: Seed = 0,
+    order: Order = "parameter",
+) -> pd.DataFrame:
+    """Return the QuIPU score of every mechanism, attacker and measure of utility, with its percentile interval.
+
+    ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, measure, quipu, low, high, error
+    (the standard deviation over the replicates), queries.
+    """
+    sides = _pair(risks, utilities)
+    scores = _replicated(sides, _weights(sides, replicates, seed), order)
+    tails = _tails(level)
+    rows = []
+    for curve, (score, drawn) in scores.items():
+        low, high = np.quantile(drawn, tails)
+        rows.append((*curve.name, score, low, high, float(drawn.std()), len(sides.qids)))
+    return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", "queries"])
+
+
+def compare(
+    risks: pd.DataFrame,
+    utilities: pd.DataFrame,
+    *,
+    mechanisms: Sequence[str] | None = None,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
+    seed: Seed = 0,
+    order: Order = "parameter",
+) -> pd.DataFrame:
+    """Return the paired differences of QuIPU scores between mechanisms, and whether chance explains them.
+
+    One row per pair, attacker and measure: first, second, attacker, measure, difference (first - second), low, high,
+    p, p_holm, queries. With B replicates d of the difference,
+
+        p = min(1, 2 min(1 + #{d <= 0}, 1 + #{d >= 0}) / (B + 1)),
+
+    which is never below 2 / (B + 1). ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
+    measure.
+    """
+    sides = _pair(risks, utilities)
+    scores = _replicated(sides, _weights(sides, replicates, seed), order)
+    tails = _tails(level)
+    known = list(dict.fromkeys(curve.mechanism for curve in scores))
+    for name in mechanisms or ():
+        if name not in known:
+            raise InputError(f"there is no mechanism {name!r} in the scores; they hold {', '.join(known)}.")
+    wanted = known if mechanisms is None else list(dict.fromkeys(mechanisms))
+    if len(wanted) < 2:
+        raise InputError("a comparison needs two mechanisms or more; give the scores of another one.")
+    by_name = {curve.name: found for curve, found in scores.items()}
+    rows = []
+    for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in scores):
+        family = []
+        for first, second in itertools.combinations(wanted, 2):
+            (score, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
+            low, high = np.quantile(drawn - others, tails)
+            family.append((first, second, attacker, measure, score - other, low, high, _p_value(drawn - others)))
+        corrected = holm([row[-1] for row in family])
+        rows += [(*row, p, len(sides.qids)) for row, p in zip(family, corrected, strict=True)]
+    columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's step-down rule: the i-th smallest of m times m - i + 1.
+
+    >>> holm([0.04, 0.01, 0.03])
+    [0.06, 0.03, 0.06]
+    """
+    given = np.asarray(p_values, np.float64)
+    order = np.argsort(given, kind="stable")
+    steps = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    corrected = np.empty_like(given)
+    corrected[order] = np.minimum(steps, 1.0)
+    return [float(p) for p in corrected]
+
+
+# --- the two sides ------------------------------------------------------------------------------------------------
+
+_NAME = ("mechanism", "attacker", "measure")
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """One curve: which mechanism, risk and utility, and its settings in increasing order of the parameter."""
+
+    mechanism: str
+    parameter: str
+    values: tuple[float, ...]
+    attacker: str
+    measure: str
+    risk_columns: tuple[int, ...]
+    utility_columns: tuple[int, ...]
+
+    @property
+    def name(self) -> tuple[str, str, str]:
+        return (self.mechanism, self.attacker, self.measure)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Scores as two matrices, one row a query: one column per setting and attacker, one per setting and measure."""
+
+    qids: list[str]
+    risk: Floats
+    utility: Floats
+    risk_columns: list[tuple[Any, ...]]
+    utility_columns: list[tuple[Any, ...]]
+
+    def curves(self) -> list[_Curve]:
+        risk_at = {column: number for number, column in enumerate(self.risk_columns)}
+        utility_at = {column: number for number, column in enumerate(self.utility_columns)}
+        attackers = list(dict.fromkeys(column[3:] for column in self.risk_columns))
+        measures = list(dict.fromkeys(column[3:] for column in self.utility_columns))
+        settings: dict[str, dict[float, str]] = {}
+        for mechanism, parameter, value, *_ in self.risk_columns:
+            settings.setdefault(mechanism, {})[value] = parameter
+        found = []
+        for mechanism, named in settings.items():
+            values = tuple(sorted(named))
+            grid = [(mechanism, named[value], value) for value in values]
+            for (attacker, risk), (_, measure) in itertools.product(attackers, measures):
+                found.append(
+                    _Curve(
+                        mechanism,
+                        named[values[0]],
+                        values,
+                        attacker_label(attacker, risk),
+                        measure,
+                        tuple(_column(risk_at, (*setting, attacker, risk)) for setting in grid),
+                        tuple(_column(utility_at, (*setting, "", measure)) for setting in grid),
+                    )
+                )
+        return found
+
+    def scores_of(self, curve: _Curve) -> tuple[Floats, Floats]:
+        return self.risk[:, curve.risk_columns], self.utility[:, curve.utility_columns]
+
+
+def _column(columns: Mapping[tuple[Any, ...], int], wanted: tuple[Any, ...]) -> int:
+    if wanted not in columns:
+        mechanism, _, value, attacker, measure = wanted
+        setting = f"{mechanism}@{format_value(value)}"
+        who = f"{measure} of {attacker}" if attacker else measure
+        raise InputError(
+            f"{setting} has no score {who}, which other settings have; measure it, or leave {setting} out."
+        )
+    return columns[wanted]
+
+
+def _pair(risks: pd.DataFrame, utilities: pd.DataFrame) -> _Sides:
+    sides = {}
+    for name, frame in (("risk", risks), ("utility", utilities)):
+        checked = SCORES.check(frame)
+        wrong = checked[checked["side"] != name]
+        if len(wrong):
+            raise InputError(f"the scores of {name} hold rows of side {wrong['side'].iloc[0]!r}; swap or filter them.")
+        if checked.empty:
+            raise InputError(f"there is no score of {name}; measure it first.")
+        sides[name] = checked
+    common = set(sides["risk"]["qid"]) & set(sides["utility"]["qid"])
+    if not common:
+        raise InputError("no query has both a risk and a utility; are the scores of the same queries?")
+    # Sorted, so that the draws belong to the queries and not to the order of the rows.
+    qids = sorted(common)
+    matrices, columns = {}, {}
+    for name, frame in sides.items():
+        matrices[name], columns[name] = _matrix(frame[frame["qid"].isin(common)], qids)
+    _refuse_one_sided(columns["risk"], columns["utility"])
+    return _Sides(qids, matrices["risk"], matrices["utility"], columns["risk"], columns["utility"])
+
+
+def _refuse_one_sided(risk_columns: list[tuple[Any, ...]], utility_columns: list[tuple[Any, ...]]) -> None:
+    risk, utility = ({column[:3] for column in columns} for columns in (risk_columns, utility_columns))
+    for has, lacks, settings in (("risk", "utility", risk - utility), ("utility", "risk", utility - risk)):
+        for mechanism, _, value in sorted(settings):
+            setting = f"{mechanism}@{format_value(value)}"
+            raise InputError(f"{setting} has a {has} but no {lacks}; measure it, or leave {setting} out.")
+    parameters: dict[str, str] = {}
+    for mechanism, parameter, _ in sorted(risk):
+        if parameters.setdefault(mechanism, parameter) != parameter:
+            both = f"{parameters[mechanism]!r} and {parameter!r}"
+            raise InputError(f"{mechanism} has settings of {both}; a curve has one parameter, so score them apart.")
+
+
+def _matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Floats, list[tuple[Any, ...]]]:
+    keys = [*SETTING, "attacker", "measure"]
+    number = frame.groupby(keys, sort=False).ngroup().to_numpy()
+    columns = list(frame[keys].drop_duplicates().itertuples(index=False, name=None))
+    matrix = np.zeros((len(qids), len(columns)))
+    matrix[pd.Index(qids).get_indexer(frame["qid"]), number] = frame["score"].to_numpy()
+    return matrix, columns
+
+
+# --- the draws ----------------------------------------------------------------------------------------------------
+
+
+def _weights(sides: _Sides, replicates: int, seed: Seed) -> Floats:
+    """Return one row a replicate: how often each query was drawn, divided by the number of draws."""
+    if replicates < 1:
+        raise InputError(f"replicates must be a whole number of at least 1 (found {replicates!r}).")
+    count = len(sides.qids)
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=replicates)
+    return drawn / count
+
+
+def _replicated(sides: _Sides, weights: Floats, order: Order) -> dict[_Curve, tuple[float, Floats]]:
+    """Return the score of every curve, on all queries and on every replicate."""
+    risk, utility = weights @ sides.risk, weights @ sides.utility
+    all_risk, all_utility = sides.risk.mean(axis=0), sides.utility.mean(axis=0)
+
+    def score(r: Floats, u: Floats, curve: _Curve) -> Floats:
+        return area(*ordered(r[..., curve.risk_columns], u[..., curve.utility_columns], order))
+
+    return {
+        curve: (float(score(all_risk, all_utility, curve)), score(risk, utility, curve)) for curve in sides.curves()
+    }
+
+
+def _p_value(differences: Floats) -> float:
+    below, above = (1 + int(np.count_nonzero(side)) for side in (differences <= _DUST, differences >= -_DUST))
+    return min(1.0, 2 * min(below, above) / (len(differences) + 1))
+
+
+def _tails(level: float) -> tuple[float, float]:
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, for instance 0.95 (found {level!r}).")
+    return (1 - level) / 2, (1 + level) / 2

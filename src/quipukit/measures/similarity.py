@@ -1,0 +1,235 @@
+"""Traditional measures of likeness: how near an obfuscated query stays to the original, in words and in meaning.
+
+They say how much a text changed, not what an attacker gains: a query can change beyond recognition and still be the
+nearest entry of a log. All comparisons are of keys (case-folded, white space collapsed).
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from quipukit.errors import InputError
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING
+from quipukit.text import key, tokenise
+
+Floats = NDArray[np.float64]
+
+# Pairs of vectors multiplied at once: some tens of megabytes, whatever the number of rows.
+_BLOCK = 16_384
+
+
+class Encodes(Protocol):
+    """What turns texts into the rows of a matrix."""
+
+    def encode(self, texts: Sequence[str], kind: str = "query") -> NDArray[np.float32]:
+        """Return one row a text."""
+
+
+def similarity(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    encoder: "str | Encodes | Callable[[list[str]], ArrayLike] | None" = "minilm",
+) -> pd.DataFrame:
+    """Return mean Jaccard and mean sentence similarity of every setting over all its (query, variant) rows.
+
+    Columns: mechanism, parameter, value, jaccard, sentence_similarity. ``encoder`` is a name or path for
+    `load_encoder`, an encoder, or a function from texts to a matrix; None leaves sentence_similarity NaN. Each distinct
+    text is encoded once.
+    """
+    rows, pairs, pair_of = _pairs(obfuscated, queries)
+    jaccards = np.array([jaccard(original, sent) for original, sent in pairs])
+    cosines = np.full(len(pairs), np.nan) if encoder is None else _cosines(pairs, _encode_function(encoder))
+    table = rows[list(SETTING)].assign(jaccard=jaccards[pair_of], sentence_similarity=cosines[pair_of])
+    return table.groupby(list(SETTING), sort=False).mean().reset_index()
+
+
+def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
+    """Return how often each setting fails to change anything.
+
+    Columns beside the setting:
+
+    - ``tokens``: of all positions, the share that holds the original's word, punctuation aside. A variant's words are
+      set against the original's one by one: as they stand between blanks or, if their number differs, against its
+      tokens without punctuation. A variant with another number of words has no such positions; ``aligned`` is the
+      share of variants that have;
+    - ``verbatim``: of all variants, the share with the original's key;
+    - ``any_verbatim``: of all queries, the share with at least one such variant, which is all an attacker needs;
+    - ``variants`` and ``queries``: how many there are.
+    """
+    rows, pairs, pair_of = _pairs(obfuscated, queries)
+    same, positions, aligned, verbatim = (np.zeros(len(pairs)) for _ in range(4))
+    for number, (original, sent) in enumerate(pairs):
+        verbatim[number] = original == sent
+        words = sent.split()
+        against = next((own for own in (original.split(), tokenise(original)) if len(own) == len(words)), None)
+        if against is not None:
+            aligned[number] = 1
+            positions[number] = len(words)
+            same[number] = sum(a == b or _bare(a) == _bare(b) for a, b in zip(against, words, strict=True))
+    found = {"same": same, "positions": positions, "aligned": aligned, "verbatim": verbatim}
+    table = rows[[*SETTING, "qid"]].assign(**{name: numbers[pair_of] for name, numbers in found.items()})
+    grouped = table.groupby(list(SETTING), sort=False)
+    sums = grouped[["same", "positions"]].sum()
+    by_query = table.groupby([*SETTING, "qid"], sort=False)["verbatim"].max().groupby(list(SETTING), sort=False)
+    rates = pd.DataFrame(
+        {
+            "tokens": (sums["same"] / sums["positions"]).where(sums["positions"] > 0),
+            "aligned": grouped["aligned"].mean(),
+            "verbatim": grouped["verbatim"].mean(),
+            "any_verbatim": by_query.mean(),
+            "variants": grouped.size(),
+            "queries": by_query.size(),
+        }
+    )
+    return rates.reset_index()
+
+
+def jaccard(first: str, second: str) -> float:
+    """Return |A & B| / |A | B| of the sets of words between blanks of two texts' keys; 1 for two empty texts.
+
+    >>> jaccard("do goldfish grow", "Do they  grow")
+    0.5
+    """
+    a, b = set(key(first).split()), set(key(second).split())
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
+@dataclass(frozen=True)
+class BertScore:
+    """Precision, recall and F1 of each pair of texts."""
+
+    precision: Floats
+    recall: Floats
+    f1: Floats
+
+
+def bert_score(
+    candidates: Sequence[ArrayLike],
+    references: Sequence[ArrayLike],
+    *,
+    candidate_weights: Sequence[ArrayLike] | None = None,
+    reference_weights: Sequence[ArrayLike] | None = None,
+    baseline: float = 0.0,
+) -> BertScore:
+    """Compare texts by the vectors of their tokens, as BERTScore does, with any contextual encoder.
+
+    Text i is a matrix with one row a token; rows are brought to length 1. Recall is the mean over the reference's
+    tokens of the largest inner product with a token of the candidate, precision the same the other way round, F1 their
+    harmonic mean. Weights (idf, one a token) turn the means into weighted ones. A ``baseline`` b rescales precision,
+    recall and F1 to (x - b) / (1 - b). Two texts without tokens score 1, one without tokens against another 0.
+
+    Values are those of BERTScore only with its model, layer and idf table; hence "like" BERTScore.
+    """
+    if len(candidates) != len(references):
+        raise InputError(f"{len(candidates)} candidates do not match {len(references)} references; give pairs.")
+    if not baseline < 1:
+        raise InputError(f"baseline must be below 1 (found {baseline!r}).")
+    scores = np.empty((3, len(references)))
+    for number, (candidate, reference) in enumerate(zip(candidates, references, strict=True)):
+        left, right = _unit_rows(candidate), _unit_rows(reference)
+        if not len(left) or not len(right):
+            scores[:, number] = float(len(left) == len(right))
+            continue
+        products = left @ right.T
+        precision = _weighted(products.max(axis=1), candidate_weights, number)
+        recall = _weighted(products.max(axis=0), reference_weights, number)
+        total = precision + recall
+        scores[:, number] = precision, recall, 2 * precision * recall / total if total else 0.0
+    return BertScore(*((scores - baseline) / (1 - baseline)))
+
+
+@lru_cache(1 << 16)
+def _bare(word: str) -> str:
+    return " ".join(tokenise(word)) or word
+
+
+# --- pairs of texts -----------------------------------------------------------------------------------------------
+
+
+def _pairs(
+    obfuscated: pd.DataFrame, queries: pd.DataFrame
+) -> tuple[pd.DataFrame, list[tuple[str, str]], NDArray[np.int64]]:
+    """Return the rows whose original is known, by mechanism and value, their distinct pairs of keys (original, sent),
+    and which row has which."""
+    rows = OBFUSCATED.check(obfuscated)
+    checked = QUERIES.check(queries)
+    originals = dict(zip(checked["qid"], checked["query"], strict=True))
+    if rows.empty:
+        raise InputError("there is no obfuscated query; obfuscate some first.")
+    if not originals:
+        raise InputError("the original queries are needed to compare with; give them (qid and query).")
+    known = rows["qid"].isin(originals.keys())
+    if not known.any():
+        example = ", ".join(list(dict.fromkeys(rows["qid"]))[:3])
+        raise InputError(f"no obfuscated query has the qid of a query (first: {example}); are these other queries?")
+    if not known.all():
+        strangers = rows.loc[~known, "qid"].nunique()
+        warnings.warn(f"{strangers} qids of the obfuscated queries are of no query and were left out.", stacklevel=3)
+        rows = rows[known]
+    # Files of a folder come by name, 10 before 5; a sweep reads better by value.
+    rows = rows.iloc[np.lexsort((rows["value"], pd.factorize(rows["mechanism"])[0]))].reset_index(drop=True)
+    keys: dict[str, str] = {}
+    for text in (*originals.values(), *rows["query"]):
+        if text not in keys:
+            keys[text] = key(text)
+    numbers: dict[tuple[str, str], int] = {}
+    pair_of = np.fromiter(
+        (
+            numbers.setdefault((keys[originals[qid]], keys[sent]), len(numbers))
+            for qid, sent in zip(rows["qid"], rows["query"], strict=True)
+        ),
+        np.int64,
+        len(rows),
+    )
+    return rows, list(numbers), pair_of
+
+
+def _encode_function(encoder: Any) -> Callable[[list[str]], Any]:
+    if isinstance(encoder, str):
+        from quipukit.encoders.load import load_encoder
+
+        encoder = load_encoder(encoder)
+    if hasattr(encoder, "encode"):
+        return lambda texts: encoder.encode(texts, kind="query")
+    if callable(encoder):
+        return encoder
+    raise InputError(f"encoder must be a name, an encoder or a function (found {type(encoder).__name__}).")
+
+
+def _cosines(pairs: Sequence[tuple[str, str]], encode: Callable[[list[str]], Any]) -> Floats:
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    vectors = np.asarray(encode(texts))
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise InputError(f"the encoder made an array of shape {vectors.shape} of {len(texts)} texts; one row a text.")
+    row_of = {text: row for row, text in enumerate(texts)}
+    left, right = (np.array([row_of[pair[side]] for pair in pairs]) for side in (0, 1))
+    cosines = np.empty(len(pairs))
+    for start in range(0, len(pairs), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        a, b = (_unit_rows(vectors[rows[block]]) for rows in (left, right))
+        cosines[block] = np.einsum("ij,ij->i", a, b)
+    return cosines
+
+
+def _unit_rows(matrix: ArrayLike) -> Floats:
+    """Return rows of length 1; a row of zeros stays one, so that it is like nothing."""
+    rows = np.asarray(matrix, np.float64)
+    if rows.size == 0:
+        return rows.reshape(0, rows.shape[-1] if rows.ndim == 2 else 0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+def _weighted(values: Floats, weights: Sequence[ArrayLike] | None, number: int) -> float:
+    if weights is None:
+        return float(values.mean())
+    mass = np.asarray(weights[number], np.float64)
+    if mass.shape != values.shape or not (mass >= 0).all():
+        raise InputError(f"text {number + 1} has {len(values)} tokens and needs as many weights, 0 or more.")
+    return float(values @ mass / mass.sum()) if mass.sum() else 0.0

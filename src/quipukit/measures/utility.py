@@ -1,0 +1,84 @@
+"""Utility: what a user still finds, measured the way TREC measures it, through ir_measures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from quipukit.errors import InputError
+from quipukit.frames import QRELS, RANKED, SCORES, SETTING, with_setting
+
+DEFAULT_MEASURES = ("nDCG@10", "SetR", "P@10", "AP", "RR")
+
+
+def utility(run: pd.DataFrame, qrels: pd.DataFrame, measures: Sequence[str] = DEFAULT_MEASURES) -> pd.DataFrame:
+    """Return Scores: every measure of every judged query under every setting of a run.
+
+    Any name of ir_measures will do; ``SetR`` of a pooled run is the pooled recall. A judged query of which the run
+    holds nothing scores 0 and is counted (`empty_pools`); a query without relevant documents is left out, for nothing
+    could be found. The order of the run's ranks is what counts: equal scores are not shuffled.
+    """
+    judged = _relevant(qrels)
+    ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()
+    parsed = _parse(measures)
+    rows: list[tuple[Any, ...]] = []
+    for setting, group in ranked.groupby(list(SETTING), sort=False, observed=True):
+        for qid, name, score in _scores(group, judged, parsed):
+            rows.append((*setting, "", qid, "utility", name, score))
+    return SCORES.check(pd.DataFrame(rows, columns=list(SCORES.columns)))
+
+
+def empty_pools(run: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
+    """Return, for every setting, how many judged queries have nothing in the run, of how many."""
+    judged = set(_relevant(qrels))
+    rows = [
+        (*setting, len(judged - set(group["qid"])), len(judged))
+        for setting, group in with_setting(run).groupby(list(SETTING), sort=False, observed=True)
+    ]
+    return pd.DataFrame(rows, columns=[*SETTING, "empty", "queries"])
+
+
+def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of every measure under every setting, one row a setting."""
+    keys = list(SETTING)
+    means = scores.groupby([*keys, "measure"], sort=False)["score"].mean().unstack("measure")
+    return means[list(dict.fromkeys(scores["measure"]))].reset_index()
+
+
+def _relevant(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
+    checked = QRELS.check(qrels)
+    judged: dict[str, dict[str, int]] = {}
+    for qid, docno, relevance in checked.itertuples(index=False):
+        judged.setdefault(qid, {})[docno] = relevance
+    found = {qid: documents for qid, documents in judged.items() if any(r > 0 for r in documents.values())}
+    if not found:
+        raise InputError("the judgements name no relevant document, so utility cannot be measured; check the qrels.")
+    return found
+
+
+def _parse(measures: Sequence[str]) -> list[Any]:
+    import ir_measures
+
+    parsed = []
+    for name in measures:
+        try:
+            parsed.append(ir_measures.parse_measure(name))
+        except (NameError, SyntaxError, ValueError, TypeError):
+            raise InputError(f"{name!r} is not a measure of ir_measures; try nDCG@10, SetR, P@10, AP or RR.") from None
+    return parsed
+
+
+def _scores(
+    group: pd.DataFrame, judged: dict[str, dict[str, int]], measures: list[Any]
+) -> list[tuple[str, str, float]]:
+    import ir_measures
+
+    run: dict[str, dict[str, float]] = {}
+    for qid, docno, rank in zip(group["qid"], group["docno"], group["rank"], strict=True):
+        if qid in judged:
+            # trec_eval breaks ties its own way; falling numbers from our ranks leave it none to break.
+            run.setdefault(qid, {})[docno] = -float(rank)
+    found = {}
+    if run:
+        found = {(m.query_id, str(m.measure)): float(m.value) for m in ir_measures.iter_calc(measures, judged, run)}
+    return [(qid, str(m), found.get((qid, str(m)), 0.0)) for qid in judged for m in measures]

@@ -1,0 +1,1 @@
+"""The search side: retrievers, pooling, and re-ranking with the original query."""

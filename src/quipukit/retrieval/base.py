@@ -1,0 +1,48 @@
+"""What a search system is to quipukit: texts go in, ranked documents come out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The documents found for one query, best first; ties by docno."""
+
+    docnos: list[str]
+    scores: NDArray[np.float64]
+
+
+class Retriever(ABC):
+    """A search system bound to a collection or to an address."""
+
+    name: str
+
+    @abstractmethod
+    def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
+        """Return a ranking of at most ``depth`` documents for every query, in the order of the queries.
+
+        The caller passes distinct texts. Any text is allowed: punctuation, quotes, operators, nothing at all; a
+        query in which nothing is left to search finds nothing. ``progress(done, total)`` is called now and then.
+        """
+
+
+class Scorer(ABC):
+    """The user's own model: scores documents against the original query, on the user's machine."""
+
+    name: str
+
+    @abstractmethod
+    def score_many(
+        self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Return, for every (query, docnos) pair, the scores of its documents."""
+
+    def score(self, query: str, docnos: Sequence[str]) -> NDArray[np.float64]:
+        """Return the score of every document for one query."""
+        return self.score_many([(query, docnos)])[0]

@@ -1,0 +1,213 @@
+"""BM25 over a collection: exact scores, ties by docno, an index on disk, many queries at once."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.collections.base import Collection
+from quipukit.errors import InputError
+from quipukit.home import cache_home, locked, new_folder, sha256
+from quipukit.lexical import stems, text_words
+from quipukit.retrieval.base import Progress, Ranking, Retriever, Scorer
+from quipukit.smallindex import SmallIndex
+from quipukit.vectors.nearest import in_threads
+
+_FORMAT = 1
+_BLOCK = 256
+_ARRAYS = ("documents", "impacts", "starts")
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """For every term, the documents that hold it and what it adds to their score; documents in order of docno."""
+
+    docnos: list[str]
+    terms: dict[str, int]
+    documents: NDArray[np.int32]
+    impacts: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BM25(Retriever, Scorer):
+    """BM25 in Lucene's form (`smallindex.SmallIndex` has the formula), for retrieval and for re-ranking.
+
+    The index is kept on disk and reused only while the collection's fingerprint and all settings stay the same.
+
+    Reference: Robertson, Zaragoza. The probabilistic relevance framework: BM25 and beyond. 2009. The defaults k1 = 0.9
+    and b = 0.4 are those of Anserini.
+    """
+
+    postings: Postings
+    stemmed: bool = True
+    stop_words: bool = True
+    name: str = "bm25"
+
+    @classmethod
+    def of(
+        cls, collection: Collection, k1: float = 0.9, b: float = 0.4, stemmed: bool = True, stop_words: bool = True
+    ) -> "BM25":
+        """Open the index of a collection, making it where it is not there."""
+        settings = [_FORMAT, collection.fingerprint, k1, b, stemmed, stop_words]
+        folder = cache_home() / "bm25" / hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
+        postings = _load(folder)
+        if postings is None:
+            with locked(folder):
+                postings = _load(folder)
+                if postings is None:
+                    postings = _build(collection, k1, b, stemmed, stop_words)
+                    _save(postings, folder)
+        return cls(postings=postings, stemmed=stemmed, stop_words=stop_words)
+
+    def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
+        if depth < 1:
+            raise InputError(f"depth must be at least 1 (found {depth}).")
+        terms = [self._terms(query) for query in queries]
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in terms])]).astype(np.int64)
+        flat = np.concatenate([np.empty(0, np.int64), *terms])
+        depth = min(depth, len(self.postings.docnos))
+        found = np.full((len(queries), depth), -1, np.int32)
+        scores = np.empty((len(queries), depth))
+        index = (self.postings.starts, self.postings.documents, self.postings.impacts, len(self.postings.docnos))
+
+        def some(start: int) -> None:
+            part = slice(start, start + _BLOCK)
+            _top(flat, starts[start : start + _BLOCK + 1], *index, found[part], scores[part])
+            if progress:
+                progress(min(start + _BLOCK, len(queries)), len(queries))
+
+        in_threads(some, range(0, len(queries), _BLOCK))
+        counts = (found >= 0).sum(axis=1)
+        docnos = self.postings.docnos
+        return [
+            Ranking([docnos[row] for row in found[i, :count].tolist()], scores[i, :count])
+            for i, count in enumerate(counts.tolist())
+        ]
+
+    def score_many(
+        self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
+    ) -> list[NDArray[np.float64]]:
+        numbers = {docno: number for number, docno in enumerate(self.postings.docnos)}
+        postings = self.postings
+        results = []
+        for done, (query, docnos) in enumerate(batches, 1):
+            total = np.zeros(len(numbers))
+            for term in self._terms(query):
+                span = slice(postings.starts[term], postings.starts[term + 1])
+                total[postings.documents[span]] += postings.impacts[span]
+            # A document that the collection does not have matches nothing.
+            results.append(np.array([total[numbers[docno]] if docno in numbers else 0.0 for docno in docnos]))
+            if progress:
+                progress(done, len(batches))
+        return results
+
+    def _terms(self, query: str) -> NDArray[np.int64]:
+        words = text_words(query, self.stop_words)
+        known = self.postings.terms
+        bases = stems(words) if self.stemmed else words
+        return np.array([known[base] for base in bases if base in known], np.int64)
+
+
+@numba.njit(nogil=True, cache=True)
+def _top(rows, starts, term_starts, documents, impacts, size, found, scores):  # type: ignore[no-untyped-def]
+    """Find the best documents of some queries; the heap holds the best so far, the worst of them on top."""
+    total = np.zeros(size)
+    last = np.full(size, -1, np.int32)  # the query that last touched a document: nothing has to be cleared
+    touched = np.empty(size, np.int32)
+    depth = found.shape[1]
+    for query in range(starts.shape[0] - 1):
+        count = 0
+        for position in range(starts[query], starts[query + 1]):
+            row = rows[position]
+            for posting in range(term_starts[row], term_starts[row + 1]):
+                document = documents[posting]
+                if last[document] == query:
+                    total[document] += impacts[posting]
+                else:
+                    last[document] = query
+                    total[document] = impacts[posting]
+                    touched[count] = document
+                    count += 1
+        heap, size_of_heap = found[query], 0
+        for i in range(count):
+            document = touched[i]
+            score = total[document]
+            if size_of_heap < depth:
+                heap[size_of_heap] = document
+                size_of_heap += 1
+                if size_of_heap == depth:
+                    for at in range(depth // 2 - 1, -1, -1):
+                        _sink(heap, at, depth, total)
+            elif score > total[heap[0]] or (score == total[heap[0]] and document < heap[0]):
+                heap[0] = document
+                _sink(heap, 0, depth, total)
+        if size_of_heap < depth:
+            for at in range(size_of_heap // 2 - 1, -1, -1):
+                _sink(heap, at, size_of_heap, total)
+        for end in range(size_of_heap - 1, 0, -1):  # heap sort: the worst goes to the end
+            heap[0], heap[end] = heap[end], heap[0]
+            _sink(heap, 0, end, total)
+        for i in range(size_of_heap):
+            scores[query, i] = total[heap[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def _sink(heap, at, size, total):  # type: ignore[no-untyped-def]
+    """Let an entry sink below entries that rank after it: lower score, or the same and a later docno."""
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and _after(heap[child + 1], heap[child], total):
+            child += 1
+        if not _after(heap[child], heap[at], total):
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@numba.njit(nogil=True, cache=True)
+def _after(one, other, total):  # type: ignore[no-untyped-def]
+    return total[one] < total[other] or (total[one] == total[other] and one > other)
+
+
+# --- the index ------------------------------------------------------------------------------------------------------
+
+
+def _build(collection: Collection, k1: float, b: float, stemmed: bool, stop_words: bool) -> Postings:
+    index = SmallIndex.build(collection.documents(), k1, b, stemmed, stop_words)
+    if not len(index):
+        raise InputError(f"the collection {collection.name!r} holds no document; there is nothing to search.")
+    order = sorted(range(len(index)), key=index.ids.__getitem__)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    docnos = [index.ids[number] for number in order]
+    return Postings(docnos, index.terms, place[index.documents], index.impacts, index.starts)
+
+
+def _save(postings: Postings, folder: Path) -> None:
+    with new_folder(folder) as draft:
+        for name in _ARRAYS:
+            np.save(draft / f"{name}.npy", getattr(postings, name))
+        (draft / "words.json").write_text(json.dumps([postings.docnos, list(postings.terms)]), encoding="utf-8")
+        checks = {file.name: sha256(file) for file in sorted(draft.iterdir())}
+        (draft / "meta.json").write_text(json.dumps(checks), encoding="utf-8")
+
+
+def _load(folder: Path) -> Postings | None:
+    """Return a stored index, or None where it is missing or not what was written."""
+    try:
+        checks = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        if any(sha256(folder / name) != check for name, check in checks.items()):
+            return None
+        docnos, terms = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS]
+    except (OSError, ValueError):
+        return None
+    return Postings(docnos, {term: row for row, term in enumerate(terms)}, *map(np.asarray, arrays))

@@ -1,0 +1,171 @@
+"""Dense retrieval and re-ranking: documents and queries as vectors of one encoder.
+
+Both draw on the same store of encodings, so that a document is encoded once, whoever needs it first. Queries are
+encoded in memory and never written.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.collections.base import Collection, Document
+from quipukit.encoders.base import Encoder, Progress, similarities
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.rowfile import Keys
+from quipukit.encoders.store import Encodings, EncodingStore
+from quipukit.errors import InputError, ResourceError
+from quipukit.home import new_folder
+from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from quipukit.retrieval.exact import Searcher
+
+# Sorted by length within such a chunk, documents fill their batches well; more would hold more texts in memory.
+_CHUNK = 65_536
+
+
+class Dense(Retriever):
+    """Exact search by an encoder's similarity over all documents of a collection.
+
+    The documents are encoded at the first search (or by ``prepare``) into a memory-mapped store; an interrupted
+    run goes on where it stopped, and what is there is used again as long as collection and encoder stay the same.
+    """
+
+    def __init__(
+        self, collection: Collection, encoder: str | Encoder = "minilm", *, store: EncodingStore | None = None
+    ) -> None:
+        """Bind an encoder to a collection; a store may be given in place of the encoder's own."""
+        self.collection = collection
+        self._store = EncodingStore(load_encoder(encoder)) if store is None else store
+        self.encoder = self._store.encoder
+        self.name = f"dense:{self.encoder.name}"
+        self._ready: tuple[list[str], Searcher] | None = None
+
+    def prepare(self, progress: Progress | None = None) -> tuple[list[str], Searcher]:
+        """Encode the documents, as far as they are not; return the docnos and what searches their vectors."""
+        if self._ready is None:
+            docnos, encodings = self._load() or self._build(progress)
+            self._ready = docnos, Searcher(encodings, self.encoder.similarity)
+        return self._ready
+
+    def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
+        """Return the ``depth`` best documents for every query; a query with nothing in it finds nothing.
+
+        ``progress(done, total)`` counts what is encoded: the documents, where they are not yet, and the queries.
+        """
+        answers = [Ranking([], np.empty(0)) for _ in queries]
+        asked = [number for number, query in enumerate(queries) if query.strip()]
+        if not asked:
+            return answers
+        documents = 0 if self._ready else len(self.collection)
+        total = documents + len(asked)
+        docnos, searcher = self.prepare(_part(progress, 0, documents, total))
+        texts = [queries[number] for number in asked]
+        vectors = self.encoder.encode(texts, "query", _part(progress, documents, len(asked), total))
+        for number, (positions, scores) in zip(asked, searcher.top(vectors, depth), strict=True):
+            answers[number] = Ranking([docnos[position] for position in positions], scores)
+        return answers
+
+    @property
+    def _folder(self) -> Path:
+        # Beside the vectors that its keys point to.
+        return self._store.folder / "collections" / self.collection.fingerprint
+
+    def _load(self) -> tuple[list[str], Encodings] | None:
+        """Return docnos and vectors where all of them are on disk."""
+        try:
+            docnos: list[str] = json.loads((self._folder / "docnos.json").read_text(encoding="utf-8"))
+            keys: Keys = np.load(self._folder / "keys.npy")
+        except (OSError, ValueError):
+            return None
+        encodings = self._store.lookup(keys) if keys.shape == (len(docnos), 2) else None
+        return None if encodings is None else (docnos, encodings)
+
+    def _build(self, progress: Progress | None) -> tuple[list[str], Encodings]:
+        docnos: list[str] = []
+        parts: list[Keys] = [np.empty((0, 2), np.uint64)]
+        total = len(self.collection)
+        for chunk in _chunks(self.collection.documents()):
+            texts = [text for _, text in chunk]
+            self._store.ensure(texts, "document", _part(progress, len(docnos), len(chunk), total))
+            parts.append(self._store.keys(texts, "document"))
+            docnos += [docno for docno, _ in chunk]
+            if progress:
+                progress(len(docnos), total)
+        # Sorted by docno once: from then on the lower position is the lower docno, which is how ties are broken.
+        order = sorted(range(len(docnos)), key=docnos.__getitem__)
+        docnos, keys = [docnos[place] for place in order], np.concatenate(parts)[order]
+        with contextlib.suppress(OSError), new_folder(self._folder) as draft:
+            (draft / "docnos.json").write_text(json.dumps(docnos), encoding="utf-8")
+            np.save(draft / "keys.npy", keys)
+        encodings = self._store.lookup(keys)
+        if encodings is None:
+            raise ResourceError(f"{self._store.folder} was changed by others meanwhile; start again.")
+        return docnos, encodings
+
+
+class DenseScorer(Scorer):
+    """Scores documents for the original query by an encoder's similarity, encoding each document once, ever."""
+
+    def __init__(
+        self, collection: Collection, encoder: str | Encoder = "minilm", *, store: EncodingStore | None = None
+    ) -> None:
+        """Bind an encoder to a collection; a store may be given in place of the encoder's own."""
+        self.collection = collection
+        self._store = EncodingStore(load_encoder(encoder)) if store is None else store
+        self.encoder = self._store.encoder
+        self.name = f"dense:{self.encoder.name}"
+        self._keys: dict[str, bytes] = {}
+
+    def score_many(
+        self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Return the scores of every (query, docnos) pair; the documents of all pairs are encoded in one go.
+
+        ``progress(done, total)`` counts the documents that had to be encoded.
+        """
+        wanted = list(dict.fromkeys(docno for _, docnos in batches for docno in docnos))
+        if not wanted:
+            return [np.empty(0) for _ in batches]
+        encodings = self._encodings(wanted, progress)
+        place = {docno: position for position, docno in enumerate(wanted)}
+        queries = self.encoder.encode([query for query, _ in batches], "query")
+        return [
+            similarities(vector, encodings[[place[docno] for docno in docnos]], self.encoder.similarity)
+            for vector, (_, docnos) in zip(queries, batches, strict=True)
+        ]
+
+    def _encodings(self, docnos: Sequence[str], progress: Progress | None) -> Encodings:
+        """Return the vectors of documents; the texts are read only of documents not met before."""
+        met = [self._keys.get(docno) for docno in docnos]
+        if None not in met:
+            known = self._store.lookup(np.frombuffer(b"".join(key for key in met if key), np.uint64).reshape(-1, 2))
+            if known is not None:
+                return known
+        texts = self.collection.texts(docnos)
+        absent = [docno for docno in docnos if docno not in texts]
+        if absent:
+            raise InputError(
+                f"{len(absent)} of {len(docnos)} documents to re-rank are not in the collection "
+                f"({', '.join(absent[:3])}); give the collection that was searched."
+            )
+        ordered = [texts[docno] for docno in docnos]
+        encodings = self._store.ensure(ordered, "document", progress)
+        for docno, key in zip(docnos, self._store.keys(ordered, "document"), strict=True):
+            self._keys[docno] = key.tobytes()
+        return encodings
+
+
+def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    while chunk := list(islice(documents, _CHUNK)):
+        yield chunk
+
+
+def _part(progress: Progress | None, before: int, size: int, total: int) -> Progress | None:
+    """Return the progress of one part as progress of the whole."""
+    if progress is None:
+        return None
+    return lambda done, of: progress(before + size * done / (of or 1), total)

@@ -1,0 +1,320 @@
+"""What each kind of engine is asked, and how its answer is read; nothing here touches the network.
+
+A query is words. No engine may take a quote, a minus or a colon in it for an instruction: where a parser without
+operators exists it is used, and where none exists what it would take for an operator is removed.
+"""
+
+import math
+import os
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+import numpy as np
+
+from quipukit.errors import InputError
+from quipukit.retrieval.base import Ranking
+
+PASSWORD_VARIABLE = "QUIPUKIT_ENGINE_PASSWORD"
+
+Hits = list[tuple[str, float]]
+T = TypeVar("T")
+
+
+class Incomplete(Exception):
+    """An answer that is well formed and says of itself that it is not the whole one."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One HTTP request."""
+
+    method: str
+    url: str
+    params: Mapping[str, str] | None = None
+    form: Mapping[str, str] | None = None
+    json: Any = None
+
+
+class Fetch(Protocol):
+    """Sends a call, again if need be, until ``read`` accepts the answer."""
+
+    def __call__(self, call: Call, read: Callable[[Any], T]) -> T: ...
+
+
+@dataclass(frozen=True)
+class Engine(ABC):
+    """One kind of engine at one address. The address holds neither credentials nor options."""
+
+    address: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    kind: ClassVar[str]
+    label: ClassVar[str]
+    known: ClassVar[frozenset[str]] = frozenset()  # the options that it takes
+    hints: ClassVar[Mapping[int, str]] = {}  # what to look at when it answers with a status
+
+    @property
+    def identity(self) -> str:
+        """The engine's spec without credentials."""
+        return f"{self.kind}+{self.address}" + (f"?{urlencode(sorted(self.options.items()))}" if self.options else "")
+
+    @property
+    def where(self) -> str:
+        """Kind and host, for messages."""
+        return f"{self.label} at {urlsplit(self.address).netloc}"
+
+    def prepare(self, query: str) -> str:
+        """Return the text to send, with the same meaning to this engine; empty if there is nothing to search."""
+        # Half surrogates cannot be sent at all, and control characters upset some servers.
+        text = "".join(" " if unicodedata.category(character) in ("Cc", "Cs") else character for character in query)
+        return " ".join(text.split()) if any(map(_searchable, text)) else ""
+
+    @abstractmethod
+    def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
+        """Return what the engine finds for a prepared text: documents with scores."""
+
+
+class Anserini(Engine):
+    """Anserini's REST server: BM25 over a bag of words; the path of the address is the index."""
+
+    kind = "anserini"
+    label = "Anserini"
+    hints: ClassVar = {400: "can its index be opened? An absolute path needs two slashes after the host"}
+
+    def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
+        """See Engine."""
+        parts = urlsplit(self.address)
+        index = quote(unquote(parts.path[1:]), safe="")
+        url = f"{parts.scheme}://{parts.netloc}/v1/{index}/search"
+        return fetch(Call("GET", url, params={"query": text, "hits": str(depth)}), self._read)
+
+    @staticmethod
+    def _read(answer: Any) -> Hits:
+        return [(_docno(hit["docid"]), _score(hit["score"])) for hit in answer["candidates"]]
+
+
+class OpenSearch(Engine):
+    """OpenSearch's ``_search`` with a ``match`` query, which has no syntax; the path of the address is the index.
+
+    ``field`` names the fields to search, separated by commas (default: all); ``docno`` the field that holds the
+    document's id (default: ``_id``).
+    """
+
+    kind = "opensearch"
+    label = "OpenSearch"
+    known = frozenset({"field", "docno"})
+    hints: ClassVar = {
+        400: "check the names of index and fields; and a depth above 10,000 needs a larger index.max_result_window",
+        404: "check the name of the index",
+    }
+
+    def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
+        """See Engine."""
+        fields = [name for name in self.options.get("field", "").split(",") if name]
+        if len(fields) == 1:
+            query: dict[str, Any] = {"match": {fields[0]: {"query": text}}}
+        else:
+            query = {"multi_match": {"query": text, "lenient": True} | ({"fields": fields} if fields else {})}
+        docno = self.options.get("docno")
+        body = {"query": query, "size": depth, "track_total_hits": False, "_source": [docno] if docno else False}
+        # Half an answer would pass for a whole one: a failed shard has to be an error.
+        call = Call("POST", f"{self.address}/_search", params={"allow_partial_search_results": "false"}, json=body)
+        return fetch(call, self._read)
+
+    def _read(self, answer: Any) -> Hits:
+        if answer["timed_out"] or answer["_shards"]["failed"]:
+            raise Incomplete("some of its shards did not answer")
+        docno = self.options.get("docno")
+        return [
+            (_docno(hit["_source"][docno] if docno else hit["_id"]), _score(hit["_score"]))
+            for hit in answer["hits"]["hits"]
+        ]
+
+
+class Elasticsearch(OpenSearch):
+    """Elasticsearch: in all that is used here the same as OpenSearch."""
+
+    kind = "elasticsearch"
+    label = "Elasticsearch"
+
+
+class Solr(Engine):
+    """Solr's ``select``, through its ``simple`` parser with every operator off; the path is ``/solr/core``.
+
+    ``field`` names the fields to search, separated by commas (default: the handler's ``df``); ``docno`` the field
+    that holds the document's id (default: ``id``).
+    """
+
+    kind = "solr"
+    label = "Solr"
+    known = frozenset({"field", "docno"})
+    hints: ClassVar = {
+        400: "check the field names, and name a field if the handler has no default one",
+        404: "check the name of the core",
+        500: "name a field if the handler has no default one",
+    }
+
+    def prepare(self, query: str) -> str:
+        """See Engine."""
+        # Old releases take what follows {! at the very beginning for parameters, whatever parser is chosen.
+        return super().prepare(query).lstrip("{ ")
+
+    def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
+        """See Engine."""
+        form = {
+            "q": text,
+            "defType": "simple",
+            "q.operators": "",
+            "q.op": "OR",
+            "expandMacros": "false",  # ${...} would be replaced otherwise
+            "shards.tolerant": "false",
+            "sort": "score desc",
+            "fl": f"{self._id},score",
+            "start": "0",
+            "rows": str(depth),
+        }
+        if "field" in self.options:
+            form["qf"] = self.options["field"].replace(",", " ")
+        return fetch(Call("POST", f"{self.address}/select", params={"wt": "json"}, form=form), self._read)
+
+    @property
+    def _id(self) -> str:
+        return self.options.get("docno", "id")
+
+    def _read(self, answer: Any) -> Hits:
+        if answer["responseHeader"].get("partialResults"):
+            raise Incomplete("it ran out of time and sent a part of the results")
+        return [(_docno(hit[self._id]), _score(hit["score"])) for hit in answer["response"]["docs"]]
+
+
+class SearXNG(Engine):
+    """SearXNG's JSON answers: a document is a URL, and the score of the one at rank r is 1/r.
+
+    It has no parameter for the depth: pages are fetched until there are enough results, or no new ones. Its own
+    scores begin anew on every page, so only the order is kept.
+    """
+
+    kind = "searxng"
+    label = "SearXNG"
+    known = frozenset({"categories", "engines", "language", "safesearch", "time_range"})
+    hints: ClassVar = {403: "'json' has to be among search.formats in its settings.yml"}
+
+    # There is no way to escape !bang, :language, <timeout, nor what the engines behind it understand: "phrase",
+    # -without, site:, OR. All that is left of them is the word.
+    _JOINED = re.compile(r"(?<=[^\W\d]):")
+    _SYNTAX = re.compile(r'["“”„«»()\[\]{}|&^*~\\]')
+    _OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
+
+    def prepare(self, query: str) -> str:
+        """See Engine."""
+        words = self._SYNTAX.sub(" ", self._JOINED.sub(" ", super().prepare(query))).split()
+        bare = [word.lower() if word in self._OPERATORS else word.lstrip("!?:<>+-@") for word in words]
+        return " ".join(word for word in bare if any(map(_searchable, word)))
+
+    def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
+        """See Engine."""
+        found: dict[str, None] = {}
+        page, more = 1, True
+        while more and len(found) < depth:
+            form = {**self.options, "q": text, "pageno": str(page)}
+            call = Call("POST", f"{self.address}/search", params={"format": "json"}, form=form)
+            urls = fetch(call, self._read_first if page == 1 else self._read)
+            more = not found.keys() >= set(urls)
+            found |= dict.fromkeys(urls)
+            page += 1
+        return [(url, 1 / rank) for rank, url in enumerate(found, 1)]
+
+    @staticmethod
+    def _read(answer: Any) -> list[str]:
+        return [_docno(hit["url"]) for hit in answer["results"]]
+
+    @classmethod
+    def _read_first(cls, answer: Any) -> list[str]:
+        urls = cls._read(answer)
+        if not urls and answer.get("unresponsive_engines"):
+            raise Incomplete("none of the engines behind it answered")
+        return urls
+
+
+KINDS: dict[str, type[Engine]] = {kind.kind: kind for kind in (Anserini, OpenSearch, Elasticsearch, Solr, SearXNG)}
+
+
+def read_spec(spec: str) -> tuple[Engine, tuple[str, str] | None]:
+    """Divide a spec ``kind+http[s]://[user[:password]@]host[:port]/path[?options]`` into engine and credentials.
+
+    The password may stand in the environment instead (QUIPUKIT_ENGINE_PASSWORD); it is sent only to an engine
+    whose spec names a user.
+
+    >>> engine, login = read_spec("opensearch+https://alice:secret@host:9200/news?field=title,body")
+    >>> engine.identity, engine.where
+    ('opensearch+https://host:9200/news?field=title%2Cbody', 'OpenSearch at host:9200')
+    >>> login
+    ('alice', 'secret')
+    """
+    parts = _split(spec)
+    name, _, scheme = parts.scheme.partition("+")
+    kind = KINDS.get(name)
+    if kind is None or scheme not in ("http", "https") or not parts.hostname:
+        known = ", ".join(KINDS)
+        raise InputError(
+            f"an engine is written as KIND+http://HOST/PATH or KIND+https://..., where KIND is of {known}."
+        )
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(options.keys() - kind.known)
+    if unknown:
+        takes = f"it takes {', '.join(sorted(kind.known))}" if kind.known else "it takes none"
+        raise InputError(f"{kind.label} has no option {unknown[0]!r}; {takes}.")
+    if kind is not SearXNG and not parts.path.strip("/"):
+        raise InputError(f"the address of {kind.label} lacks the index; add it: {name}+{scheme}://HOST/INDEX.")
+    path = parts.path if kind is Anserini else parts.path.rstrip("/")
+    engine = kind(f"{scheme}://{parts.netloc.rpartition('@')[2]}{path}", options)
+    if not parts.username:
+        return engine, None
+    password = os.environ.get(PASSWORD_VARIABLE, "") if parts.password is None else unquote(parts.password)
+    return engine, (unquote(parts.username), password)
+
+
+def ranking(hits: Iterable[tuple[str, float]], depth: int) -> Ranking:
+    """Order hits by score, ties by docno, each document once, and cut at the depth."""
+    best: dict[str, float] = {}
+    for docno, score in sorted(hits, key=lambda hit: (-hit[1], hit[0])):
+        best.setdefault(docno, score)
+    docnos = list(best)[:depth]
+    return Ranking(docnos, np.array([best[docno] for docno in docnos], np.float64))
+
+
+def _split(spec: str) -> SplitResult:
+    try:
+        parts = urlsplit(spec)
+        _ = parts.port
+    except ValueError:
+        parts = None
+    if parts is None:  # the spec may hold a password: neither it nor the cause is shown
+        raise InputError("the engine's address cannot be read; check its host and port.")
+    return parts
+
+
+def _docno(value: Any) -> str:
+    if isinstance(value, list) and len(value) == 1:  # a field that may hold several values
+        value = value[0]
+    if not isinstance(value, (str, int)) or value == "":
+        raise ValueError("an id is neither text nor a number")
+    return str(value)
+
+
+def _score(value: Any) -> float:
+    score = float(value)
+    if not math.isfinite(score):
+        raise ValueError("a score is not a number")
+    return score
+
+
+def _searchable(character: str) -> bool:
+    # Emoji (So) are words to a web engine; all other punctuation and symbols mean nothing alone.
+    category = unicodedata.category(character)
+    return category[0] in "LNM" or category == "So"

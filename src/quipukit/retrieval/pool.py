@@ -1,0 +1,97 @@
+"""Ask a search system for many obfuscated queries, and pool what it answers."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from quipukit.collections.base import Collection
+from quipukit.errors import InputError
+from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, with_setting
+from quipukit.retrieval.base import Progress, Ranking, Retriever
+from quipukit.retrieval.load import load_retriever
+
+
+def default_depth(documents: int, variants: int) -> int:
+    """Return how many documents to ask for per obfuscated query: 1 % of the collection over all variants, 10 to 100.
+
+    In a small collection many deep lists would pool most of it, and even random queries would find what is relevant.
+
+    >>> default_depth(117_659, 50), default_depth(8_841_823, 50), default_depth(11_429, 20)
+    (23, 100, 10)
+    """
+    return int(np.clip(0.01 * documents / max(1, variants), 10, 100))
+
+
+def depth_for(obfuscated: pd.DataFrame, collection: Collection | None) -> int:
+    """Return the default depth for these variants: by the collection's size, or 100 for an engine's own documents."""
+    if collection is None:
+        return 100
+    variants = int(obfuscated.groupby([*SETTING, "qid"]).size().max()) if len(obfuscated) else 1
+    return default_depth(len(collection), variants)
+
+
+def search_distinct(
+    texts: Sequence[str], retriever: Retriever, depth: int, progress: Progress | None = None
+) -> dict[str, Ranking]:
+    """Ask for every distinct text once."""
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, retriever.search(distinct, depth, progress), strict=True))
+
+
+def retrieve(
+    obfuscated: pd.DataFrame,
+    collection: Collection | None = None,
+    retriever: str | Retriever = "bm25",
+    depth: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return a Run: the documents found for every variant, as they came.
+
+    Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`.
+    """
+    obfuscated = OBFUSCATED.check(obfuscated)
+    depth = depth or depth_for(obfuscated, collection)
+    system = load_retriever(retriever, collection)
+    rankings = search_distinct(obfuscated["query"].tolist(), system, depth, progress)
+    lists = [rankings[query] for query in obfuscated["query"]]
+    lengths = np.array([len(ranking.docnos) for ranking in lists], np.int64)
+    rows = np.repeat(np.arange(len(obfuscated)), lengths)
+    run = obfuscated.drop(columns="query")
+    for column in ("qid", "mechanism", "parameter"):
+        run[column] = pd.Categorical(run[column])
+    run = run.iloc[rows].reset_index(drop=True)
+    run["docno"] = pd.Categorical([docno for ranking in lists for docno in ranking.docnos])
+    run["score"] = np.concatenate([ranking.scores for ranking in lists]) if lists else np.empty(0)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    run["rank"] = np.arange(len(run)) - starts[rows]
+    return run[list(RUN.columns)]
+
+
+def pool(run: pd.DataFrame) -> pd.DataFrame:
+    """Return the union of the lists of every query: each document once, scores discarded.
+
+    >>> run = pd.DataFrame({"qid": ["1", "1", "1"], "variant": [0, 1, 1], "docno": ["b", "b", "a"]})
+    >>> pool(run)["docno"].tolist()
+    ['a', 'b']
+    """
+    frame = with_setting(run)
+    missing = [column for column in ("qid", "docno") if column not in frame.columns]
+    if missing:
+        raise InputError(f"a run needs column {missing[0]!r} (found {', '.join(map(str, frame.columns))}).")
+    return _tidy(frame[list(POOL.columns)].drop_duplicates())
+
+
+def pool_rankings(obfuscated: pd.DataFrame, rankings: Mapping[str, Ranking]) -> pd.DataFrame:
+    """Pool answers straight from the rankings: what ``pool(retrieve(...))`` gives, without the long table between."""
+    parts = []
+    for (*setting, qid), group in obfuscated.groupby([*SETTING, "qid"], sort=False, observed=True):
+        docnos = sorted({docno for query in group["query"] for docno in rankings[query].docnos})
+        parts.append(pd.DataFrame({**dict(zip(SETTING, setting, strict=True)), "qid": qid, "docno": docnos}))
+    return _tidy(pd.concat(parts)) if parts else POOL.empty()
+
+
+def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
+    plain = frame.astype({"mechanism": str, "parameter": str, "qid": str, "docno": str})
+    order = ["mechanism", "parameter", "value", "qid", "docno"]
+    return POOL.check(plain.sort_values(order, kind="stable"))

@@ -1,0 +1,91 @@
+"""Query logs: distinct by key, counts kept, and every file that people have."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from quipukit.attackers.log import QueryLog, read_log
+from quipukit.errors import FileError, InputError
+
+
+def test_queries_are_distinct_by_key_and_counted():
+    log = QueryLog.of(["Cats", " cats\t", "ＣＡＴＳ", "dogs", "", "  "])
+    assert log.texts == ["Cats", "dogs"]
+    assert log.counts.tolist() == [3, 1]
+    assert (log.row("CATS "), log.row("fish")) == (0, -1)
+
+
+def test_completing_a_log_adds_what_is_missing_once():
+    log = QueryLog.of(["cats", "dogs"])
+    full = log.completed(["CATS", "fish", "Fish", ""])
+    assert full.texts == ["cats", "dogs", "fish"]
+    assert full.counts.tolist() == [1, 1, 0]
+    assert full.row("FISH") == 2
+    assert len(log) == 2, "the log itself stays as it is"
+    assert log.completed(["dogs"]) is log
+
+
+def test_a_sample_keeps_the_order():
+    log = QueryLog.of([f"query {n}" for n in range(100)])
+    some = log.sample(10, np.random.default_rng(1))
+    assert len(some) == 10
+    assert some.texts == sorted(some.texts, key=log.texts.index)
+    assert all(some.row(text) == row for row, text in enumerate(some.texts))
+    assert log.sample(1000, np.random.default_rng(1)) is log
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("log.txt", "cats\nDogs\ncats\n"),
+        ("log", "cats\nDogs\ncats\n"),
+        ("log.tsv", "query\tsource\ncats\ta\nDogs\tb\ncats\tc\n"),
+        ("log.tsv", "AnonID\tQuery\tQueryTime\n1\tcats\t2006\n2\tDogs\t2006\n3\tcats\t2006\n"),
+        ("log.tsv", "cats\nDogs\ncats\n"),
+        ("log.csv", "count,query\n2,cats\n1,Dogs\n"),
+        ("log.csv", "text\ncats\nDogs\ncats\n"),
+    ],
+)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_text_files(tmp_path, name, content, compressed):
+    path = tmp_path / (name + ".gz" if compressed else name)
+    path.write_bytes(gzip.compress(content.encode()) if compressed else content.encode())
+    log = read_log(path)
+    assert (log.texts, log.counts.tolist()) == (["cats", "Dogs"], [2, 1])
+
+
+def test_parquet_and_plain_lists(tmp_path):
+    pd.DataFrame({"query": ["cats", "dogs"], "count": [4, 1]}).to_parquet(tmp_path / "log.parquet")
+    assert read_log(tmp_path / "log.parquet").counts.tolist() == [4, 1]
+    assert read_log(["cats", "cats"]).counts.tolist() == [2]
+    assert len(read_log(["only one"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("log.txt", b"", "holds no query"),
+        ("log.txt", b"\x00\x01\x02 binary", "not a text file"),
+        ("log.txt", b"cats\n\xff\xfe\n", "line 2.*UTF-8"),
+        ("log.tsv", b"cats\tdogs\n1\t2\n", "which column"),
+        ("log.csv", b"query,count\ncats,many\n", "line 2.*'many'"),
+        ("log.tsv", b"source\tquery\na\n", "line 2.*column is missing"),
+        ("log.txt.gz", b"no gzip", "cannot be read"),
+        ("log.parquet", b"nonsense", "Parquet"),
+    ],
+)
+def test_what_is_no_log_is_refused_with_the_fix(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((FileError, InputError), match=words):
+        read_log(tmp_path / name)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileError, match=r"none\.txt"):
+        read_log(tmp_path / "none.txt")
+
+
+def test_the_shared_log_is_read(shared_data):
+    assert len(read_log(shared_data / "querylog" / "queries.tsv.gz")) == 181_963

