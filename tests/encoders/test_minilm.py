@@ -57,6 +57,19 @@ def test_torchs_own_setting_neither_matters_nor_changes(encoder, rows):
         torch.set_num_threads(before)
 
 
+def test_workers_stay_single_threaded_whatever_is_set_later():
+    import torch
+
+    from quipukit.encoders.network import Workers
+
+    crew = Workers(2)
+    try:
+        torch.set_num_threads(torch.get_num_threads())
+        assert {crew.submit(torch.get_num_threads).result() for _ in range(8)} == {1}
+    finally:
+        crew.stop()
+
+
 def test_the_vectors_are_those_of_sentence_transformers(rows):
     from sentence_transformers import SentenceTransformer
 

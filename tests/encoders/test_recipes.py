@@ -122,6 +122,29 @@ def test_texts_are_cut_at_the_models_length(tiny, tmp_path):
     assert SentenceEncoder(str(tiny), max_length=1000).recipe.max_length == 64
 
 
+def test_models_whose_positions_start_later_are_cut_earlier(tmp_path):
+    folder = tiny_model(tmp_path / "roberta", "roberta", positions=20)
+    encoder = SentenceEncoder(str(folder))
+    assert encoder.recipe.max_length == 18
+    assert np.isfinite(encoder.encode(["lung " * 500])).all()
+
+
+def test_of_an_encoder_decoder_the_encoder_is_used(tmp_path):
+    import torch
+    import transformers
+
+    folder = tiny_model(tmp_path / "t5", "t5")
+    encoder = SentenceEncoder(str(folder))
+    assert encoder.dimension == 16
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.T5EncoderModel.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        hidden = [model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in TEXTS]
+    assert encoder.encode(TEXTS) == pytest.approx(np.stack([part.mean(dim=0).numpy() for part in hidden]), abs=1e-5)
+    with pytest.raises(InputError, match="brings modules of its own"):
+        SentenceEncoder(str(folder), pooling="cls")
+
+
 def test_the_length_in_a_models_files_counts(tiny, tmp_path):
     folder = add_modules(shutil.copytree(tiny, tmp_path / "m"), {"pooling_mode": "mean"})
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12, "do_lower_case": false}')

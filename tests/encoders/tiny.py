@@ -37,10 +37,19 @@ def tiny_model(folder: Path, architecture: str = "bert", *, positions: int = 64,
     config: Any
     if architecture == "distilbert":
         config = transformers.DistilBertConfig(dim=width, n_layers=2, n_heads=2, hidden_dim=32, **common)
-    else:
-        config = transformers.BertConfig(
-            hidden_size=width, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, **common
+    elif architecture == "t5":
+        config = transformers.T5Config(
+            vocab_size=len(vocabulary),
+            d_model=width,
+            d_kv=8,
+            d_ff=32,
+            num_layers=2,
+            num_heads=2,
+            initializer_factor=3.0,
         )
+    else:
+        shape = transformers.RobertaConfig if architecture == "roberta" else transformers.BertConfig
+        config = shape(hidden_size=width, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, **common)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     _write_tokenizer(folder, vocabulary)
     return folder

@@ -112,6 +112,16 @@ def test_rankings_are_those_of_brute_force(name, table, similarity, threads, mon
             assert ranking.scores == pytest.approx(scores, rel=1e-12, abs=1e-14)
 
 
+def test_a_crowd_of_equal_documents_does_not_pile_up(monkeypatch):
+    monkeypatch.setattr(exact, "_DOCUMENTS", 64)
+    encoder, collection = TableEncoder(np.ones((2000, 4), np.float32)), shelf(2000)
+    docnos, searcher = Dense(collection, encoder).prepare()
+    scan = exact._Scan(searcher, np.ones((3, 4), np.float32), 5)
+    assert max(len(candidates) for candidates in scan.over(np.arange(2000))) <= 4 * 5 + 64 // 4
+    (ranking,) = Dense(collection, encoder).search(["7"], 5)
+    assert ranking.docnos == sorted(docnos)[:5]
+
+
 def test_depth_beyond_the_collection_returns_all_of_it():
     encoder, collection = HashEncoder(), shelf(30)
     (ranking,) = Dense(collection, encoder).search(["anything"], 1000)

@@ -7,9 +7,9 @@ may be evaluated fused or unfused, in any order: the error bound that sets the b
 import numba
 import numpy as np
 
-# Strips of a tile are passed over at once where no score reaches the bar; LANES maxima stand for a strip.
+# A tile is looked at as a whole, then strip by strip; over a sweep, folded to an eighth first.
 STRIP = 128
-LANES = 32
+FOLDS = 8
 
 _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
@@ -33,47 +33,45 @@ def any_reach(scores, bar):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)
-def lane_maxima(strip, tops):  # type: ignore[no-untyped-def]
-    """Write the maximum of every LANES-th number of a strip: lane by lane, so that it is vectorised."""
-    for lane in range(LANES):
-        tops[lane] = strip[lane]
-    for start in range(LANES, strip.shape[0], LANES):
-        part = strip[start : start + LANES]
-        for lane in range(LANES):
-            tops[lane] = part[lane] if part[lane] > tops[lane] else tops[lane]
+def fold_maxima(row, tops):  # type: ignore[no-untyped-def]
+    """Fold a row into an eighth of its length: the maximum of the numbers that come to lie on each other."""
+    lanes = tops.shape[0]
+    for lane in range(lanes):
+        tops[lane] = row[lane]
+    for fold in range(1, FOLDS):
+        for lane in range(lanes):
+            number = row[fold * lanes + lane]
+            tops[lane] = number if number > tops[lane] else tops[lane]
 
 
 @numba.njit(nogil=True, cache=True)
 def scan(offsets, slopes, base_of, radii, slack, start, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
     """Keep, for every row and radius, the words of a tile that may be among the two nearest.
 
-    Over a sweep of radii a bound comes first: the maxima of offsets and slopes, lane by lane, bound every score of a
-    strip (radii are not negative), and they are a quarter of the numbers.
+    Most tiles hold no candidate: one vectorised comparison settles them. Over a sweep of radii a bound comes before it:
+    the maxima of offsets and of slopes bound every score (radii are not negative), and are an eighth of the numbers.
     """
     width = offsets.shape[1]
-    strips = width // STRIP
-    sweep = radii.shape[1] > 1
-    offset_tops = np.empty((offsets.shape[0], strips, LANES), np.float32)
-    slope_tops = np.empty(LANES, np.float32)
-    if sweep:
+    bounded = radii.shape[1] > 1 and width % FOLDS == 0
+    offset_tops = np.empty((offsets.shape[0], width // FOLDS), np.float32)
+    slope_tops = np.empty(width // FOLDS, np.float32)
+    if bounded:
         for base in range(offsets.shape[0]):
-            for strip in range(strips):
-                lane_maxima(offsets[base, strip * STRIP : (strip + 1) * STRIP], offset_tops[base, strip])
+            fold_maxima(offsets[base], offset_tops[base])
     for i in range(radii.shape[0]):
-        offset, slope = offsets[base_of[i]], slopes[i]
-        for left in range(0, width, STRIP):
-            right = min(left + STRIP, width)
-            bounded = sweep and right - left == STRIP
-            if bounded:
-                lane_maxima(slope[left:right], slope_tops)
-            for e in range(radii.shape[1]):
+        offset, slope, tops = offsets[base_of[i]], slopes[i], offset_tops[base_of[i]]
+        if bounded:
+            fold_maxima(slope, slope_tops)
+        for e in range(radii.shape[1]):
+            radius, bar = radii[i, e], best[i, e, 1] - slack[i, e]
+            if kept_count[i, e] < 0 or (bounded and not any_above(tops, slope_tops, radius, bar)):
+                continue
+            if not any_above(offset, slope, radius, bar):
+                continue
+            for left in range(0, width, STRIP):
+                right = min(left + STRIP, width)
                 bar = best[i, e, 1] - slack[i, e]
-                if kept_count[i, e] < 0:
-                    continue
-                if bounded and not any_above(offset_tops[base_of[i], left // STRIP], slope_tops, radii[i, e], bar):
-                    continue
-                # Most strips hold no candidate: one vectorised comparison settles them.
-                if any_above(offset[left:right], slope[left:right], radii[i, e], bar):
+                if kept_count[i, e] >= 0 and any_above(offset[left:right], slope[left:right], radius, bar):
                     _look(i, e, left, right, start, offset, slope, radii, slack, best, kept, kept_score, kept_count)
 
 
