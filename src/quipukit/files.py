@@ -114,10 +114,13 @@ def _read_bytes(path: Path) -> bytes:
         raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a text file, compressed or not; what is empty, binary or not UTF-8 is refused."""
     content = _read_bytes(path)
     if not content.strip():
         raise FileError(f"{path} is empty; write one query a line.")
+    if b"\0" in content[:4096]:
+        raise FileError(f"{path} is not a text file; give text, TSV, CSV, JSON lines or Parquet.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -127,7 +130,9 @@ def _read_text(path: Path) -> str:
 
 def _read_topics(path: Path) -> pd.DataFrame:
     rows = []
-    for number, line in enumerate(_read_text(path).splitlines(), 1):
+    # Not splitlines(): it also divides at separators that may stand inside a query.
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        line = line.rstrip("\r")
         if not line.strip():
             continue
         qid, tab, query = line.partition("\t")
@@ -144,7 +149,7 @@ def _read_table(path: Path) -> pd.DataFrame:
     try:
         if suffix == ".parquet":
             return pd.read_parquet(io.BytesIO(_read_bytes(path)))
-        text = io.StringIO(_read_text(path))
+        text = io.StringIO(read_text(path))
         if suffix == ".jsonl":
             return pd.DataFrame([json.loads(line) for line in text if line.strip()])
         if suffix not in FORMATS:

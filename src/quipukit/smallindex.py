@@ -1,12 +1,10 @@
 """A small BM25 index in memory: FEA's local corpus, and what retrieval builds its own index from."""
 
-import functools
 import itertools
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,8 +134,10 @@ class SmallIndex:
         ranks = np.full((len(starts) - 1, len(targets)), -1, np.int32)
         matched = np.zeros(len(starts) - 1, np.int64)
         if len(rows):
+            from quipukit.postings import rank_targets
+
             postings = (self.starts, self.documents, self.impacts, len(self.ids))
-            _rank_kernel()(rows, starts, targets, *postings, ranks, matched)
+            rank_targets(rows, starts, targets, *postings, ranks, matched)
         return ranks, matched
 
 
@@ -154,50 +154,3 @@ def _postings(
     norm = k1 * (1 - b + b * sizes / mean)
     impacts = np.repeat(idf, per_term) * frequency / (frequency + norm[documents])
     return documents, np.rint(impacts * 2.0**40) / 2.0**40, starts
-
-
-@functools.cache
-def _rank_kernel() -> Callable[..., Any]:
-    """Return the compiled loop behind `SmallIndex.rank_targets`."""
-    import numba
-
-    @numba.njit(nogil=True, cache=True)
-    def rank_all(  # type: ignore[no-untyped-def]
-        rows, starts, targets, term_starts, documents, impacts, size, ranks, matched
-    ):
-        total = np.zeros(size)
-        last = np.full(size, -1, np.int64)  # the query that last touched a document: nothing is cleared
-        touched = np.empty(size, np.int32)
-        for query in range(starts.shape[0] - 1):
-            count = 0
-            for position in range(starts[query], starts[query + 1]):
-                row = rows[position]
-                for posting in range(term_starts[row], term_starts[row + 1]):
-                    document = documents[posting]
-                    if last[document] == query:
-                        total[document] += impacts[posting]
-                    else:
-                        last[document] = query
-                        total[document] = impacts[posting]
-                        touched[count] = document
-                        count += 1
-            matched[query] = count
-            lowest = np.inf
-            for t in range(targets.shape[0]):
-                if last[targets[t]] == query:
-                    ranks[query, t] = 0
-                    lowest = min(lowest, total[targets[t]])
-            for i in range(count):
-                document = touched[i]
-                score = total[document]
-                if score < lowest:
-                    continue
-                for t in range(targets.shape[0]):
-                    target = targets[t]
-                    if last[target] == query and (
-                        score > total[target] or (score == total[target] and document < target)
-                    ):
-                        ranks[query, t] += 1
-
-    compiled: Callable[..., Any] = rank_all
-    return compiled

@@ -66,7 +66,7 @@ def test_parquet_and_plain_lists(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("log.txt", b"", "holds no query"),
+        ("log.txt", b"", "is empty"),
         ("log.txt", b"\x00\x01\x02 binary", "not a text file"),
         ("log.txt", b"cats\n\xff\xfe\n", "line 2.*UTF-8"),
         ("log.tsv", b"cats\tdogs\n1\t2\n", "which column"),

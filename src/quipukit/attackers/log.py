@@ -1,10 +1,8 @@
 """The query log that an attacker ranks: distinct queries, with how often each was asked."""
 
 import csv
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import FileError, InputError
+from quipukit.files import read_text
 from quipukit.text import key
 
 _QUERY_COLUMNS = ("query", "text")
@@ -100,12 +99,12 @@ def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:
     suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if suffix == ".parquet":
         return _read_parquet(path)
-    lines = io.StringIO(_read_text(path))
+    lines = io.StringIO(read_text(path))
     if suffix == ".csv":
         return _read_columns(path, csv.reader(lines))
     if suffix == ".tsv":
-        return _read_columns(path, (line.rstrip("\n").split("\t") for line in lines))
-    return QueryLog.of(line.rstrip("\n") for line in lines)
+        return _read_columns(path, (line.rstrip("\r\n").split("\t") for line in lines))
+    return QueryLog.of(line.rstrip("\r\n") for line in lines)
 
 
 def _read_columns(path: Path, rows: Iterator[list[str]]) -> QueryLog:
@@ -145,19 +144,3 @@ def _read_parquet(path: Path) -> QueryLog:
         raise FileError(f"{path}: column 'query' is missing (found {', '.join(map(str, frame.columns))}).")
     count = next((name for name in _COUNT_COLUMNS if name in frame.columns), None)
     return QueryLog.of(frame[column].astype(str), frame[count].astype(int) if count else None)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file; check the path.") from None
-    except (OSError, EOFError, zlib.error) as fault:
-        raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
-    if b"\0" in content[:4096]:
-        raise FileError(f"{path} is not a text file; give one query a line, TSV, CSV or Parquet.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = content.count(b"\n", 0, fault.start) + 1
-        raise FileError(f"{path}, line {line}: not UTF-8; convert the file, for instance with iconv.") from None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +13,7 @@ from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.home import cache_home, locked, new_folder, sha256
 from quipukit.lexical import stems, text_words
+from quipukit.postings import top
 from quipukit.retrieval.base import Progress, Ranking, Retriever, Scorer
 from quipukit.smallindex import SmallIndex
 from quipukit.vectors.nearest import in_threads
@@ -78,7 +78,7 @@ class BM25(Retriever, Scorer):
 
         def some(start: int) -> None:
             part = slice(start, start + _BLOCK)
-            _top(flat, starts[start : start + _BLOCK + 1], *index, found[part], scores[part])
+            top(flat, starts[start : start + _BLOCK + 1], *index, found[part], scores[part])
             if progress:
                 progress(min(start + _BLOCK, len(queries)), len(queries))
 
@@ -112,69 +112,6 @@ class BM25(Retriever, Scorer):
         known = self.postings.terms
         bases = stems(words) if self.stemmed else words
         return np.array([known[base] for base in bases if base in known], np.int64)
-
-
-@numba.njit(nogil=True, cache=True)
-def _top(rows, starts, term_starts, documents, impacts, size, found, scores):  # type: ignore[no-untyped-def]
-    """Find the best documents of some queries; the heap holds the best so far, the worst of them on top."""
-    total = np.zeros(size)
-    last = np.full(size, -1, np.int32)  # the query that last touched a document: nothing has to be cleared
-    touched = np.empty(size, np.int32)
-    depth = found.shape[1]
-    for query in range(starts.shape[0] - 1):
-        count = 0
-        for position in range(starts[query], starts[query + 1]):
-            row = rows[position]
-            for posting in range(term_starts[row], term_starts[row + 1]):
-                document = documents[posting]
-                if last[document] == query:
-                    total[document] += impacts[posting]
-                else:
-                    last[document] = query
-                    total[document] = impacts[posting]
-                    touched[count] = document
-                    count += 1
-        heap, size_of_heap = found[query], 0
-        for i in range(count):
-            document = touched[i]
-            score = total[document]
-            if size_of_heap < depth:
-                heap[size_of_heap] = document
-                size_of_heap += 1
-                if size_of_heap == depth:
-                    for at in range(depth // 2 - 1, -1, -1):
-                        _sink(heap, at, depth, total)
-            elif score > total[heap[0]] or (score == total[heap[0]] and document < heap[0]):
-                heap[0] = document
-                _sink(heap, 0, depth, total)
-        if size_of_heap < depth:
-            for at in range(size_of_heap // 2 - 1, -1, -1):
-                _sink(heap, at, size_of_heap, total)
-        for end in range(size_of_heap - 1, 0, -1):  # heap sort: the worst goes to the end
-            heap[0], heap[end] = heap[end], heap[0]
-            _sink(heap, 0, end, total)
-        for i in range(size_of_heap):
-            scores[query, i] = total[heap[i]]
-
-
-@numba.njit(nogil=True, cache=True)
-def _sink(heap, at, size, total):  # type: ignore[no-untyped-def]
-    """Let an entry sink below entries that rank after it: lower score, or the same and a later docno."""
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and _after(heap[child + 1], heap[child], total):
-            child += 1
-        if not _after(heap[child], heap[at], total):
-            return
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
-
-
-@numba.njit(nogil=True, cache=True)
-def _after(one, other, total):  # type: ignore[no-untyped-def]
-    return total[one] < total[other] or (total[one] == total[other] and one > other)
 
 
 # --- the index ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Full runs on published data; each writes a page of the documentation."""
