@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.vectors.nearest import BLOCK, TILE, error_bound, in_threads
+from quipukit.vectors.nearest import TILE, block_size, error_bound, in_threads
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -54,13 +54,14 @@ def count_better(
     slack = 2 * error_bound(centres.shape[1])
     low, high = (similarity - slack).astype(np.float32), (similarity + slack).astype(np.float32)
     singles = centres.astype(np.float32)
+    share = block_size(len(centres))
     better, tied = np.zeros(len(centres), np.int64), np.zeros(len(centres), np.int64)
     for start in range(0, size, _SLAB):
         slab = _unit(log_rows(start, min(start + _SLAB, size)))
         single_slab = slab.astype(np.float32)
 
         def count(block: int, start: int = start, slab: Floats = slab, single_slab: Singles = single_slab) -> None:
-            part = slice(block, block + BLOCK)
+            part = slice(block, block + share)
             own = targets[part] - start
             buffer = np.empty(len(own) * TILE, np.float32)
             for left in range(0, len(slab), TILE):
@@ -79,7 +80,7 @@ def count_better(
                     tied[part],
                 )
 
-        in_threads(count, range(0, len(centres), BLOCK))
+        in_threads(count, range(0, len(centres), share))
         if progress:
             progress(min(start + _SLAB, size), size)
     return Counts(better, tied, similarity)

@@ -48,6 +48,15 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def block_size(count: int) -> int:
+    """Return how many rows make a block: equal shares for the threads, none larger than the cache allows.
+
+    A small block at the end would read the whole matrix for a few rows while the other threads wait.
+    """
+    rounds = -(-count // (BLOCK * workers()))
+    return max(1, -(-count // (max(1, rounds) * workers())))
+
+
 def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
     """Run a task over items in one pool of threads, each with a single-threaded BLAS.
 
@@ -90,8 +99,7 @@ def nearest_two(
     found = np.empty((count, radii.shape[1], 2), np.int64)
     distance = np.empty((count, radii.shape[1], 2), np.float64)
 
-    # Enough blocks for every thread, none larger than the cache allows.
-    block = max(1, min(BLOCK, -(-count // workers())))
+    block = block_size(count)
 
     def search(start: int) -> None:
         part = slice(start, min(start + block, count))
@@ -163,7 +171,7 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
     halves = half_norms.astype(np.float32)
     singles = points.astype(np.float32)
     found = np.full((count, k), -1, np.int64)
-    block = max(1, min(BLOCK, -(-count // workers())))
+    block = block_size(count)
 
     def search(start: int) -> None:
         part = slice(start, min(start + block, count))
