@@ -52,7 +52,7 @@ def test_counting_equals_sorting_over_many_slabs(monkeypatch):
     centroids = rng.standard_normal((703, 64)) + 0.5 * log[targets]
     expected = counted(centroids, targets, log)
     assert_counts(centroids, targets, log)
-    for name, value in (("_SLAB", 257), ("block_size", lambda _: 13), ("TILE", 31)):
+    for name, value in (("_SLAB", 257), ("BLOCK", 13), ("TILE", 31)):
         monkeypatch.setattr(ranks, name, value)
         found = counted(centroids, targets, log)
         assert (found.better == expected.better).all() and (found.tied == expected.tied).all()

@@ -5,6 +5,7 @@ the bound around the target's similarity is counted at once; the few entries ins
 Counts are therefore those of a float64 computation, whatever the blocks, the threads or the order of the log.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.vectors.nearest import TILE, block_size, error_bound, in_threads
+from quipukit.vectors.nearest import BLOCK, TILE, error_bound, in_threads
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -22,7 +23,7 @@ Rows = NDArray[np.int64]
 EQUAL = 1e-12
 
 _STRIP = 128
-_SLAB = 16_384  # rows of the log in memory at a time
+_SLAB = 4096  # rows of the log that a thread works on at a time
 
 _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
@@ -54,35 +55,33 @@ def count_better(
     slack = 2 * error_bound(centres.shape[1])
     low, high = (similarity - slack).astype(np.float32), (similarity + slack).astype(np.float32)
     singles = centres.astype(np.float32)
-    share = block_size(len(centres))
     better, tied = np.zeros(len(centres), np.int64), np.zeros(len(centres), np.int64)
-    for start in range(0, size, _SLAB):
+    lock = threading.Lock()
+    done = 0
+
+    def count(start: int) -> None:
+        nonlocal done
         slab = _unit(log_rows(start, min(start + _SLAB, size)))
         single_slab = slab.astype(np.float32)
-
-        def count(block: int, start: int = start, slab: Floats = slab, single_slab: Singles = single_slab) -> None:
-            part = slice(block, block + share)
-            own = targets[part] - start
-            buffer = np.empty(len(own) * TILE, np.float32)
+        above, level = np.zeros_like(better), np.zeros_like(tied)
+        buffer = np.empty(BLOCK * TILE, np.float32)
+        for block in range(0, len(centres), BLOCK):
+            part = slice(block, min(block + BLOCK, len(centres)))
+            limits = (low[part], high[part], similarity[part], centres[part])
             for left in range(0, len(slab), TILE):
                 tile = single_slab[left : left + TILE]
-                scores = buffer[: len(own) * len(tile)].reshape(len(own), len(tile))
+                scores = buffer[: (part.stop - block) * len(tile)].reshape(-1, len(tile))
                 np.matmul(singles[part], tile.T, out=scores)
-                _count(
-                    scores,
-                    low[part],
-                    high[part],
-                    similarity[part],
-                    centres[part],
-                    slab[left : left + TILE],
-                    own - left,
-                    better[part],
-                    tied[part],
-                )
+                own = targets[part] - (start + left)
+                _count(scores, *limits, slab[left : left + TILE], own, above[part], level[part])
+        with lock:  # counts are whole numbers: the order in which threads add them does not matter
+            np.add(better, above, out=better)
+            np.add(tied, level, out=tied)
+            done += len(slab)
+            if progress:
+                progress(done, size)
 
-        in_threads(count, range(0, len(centres), share))
-        if progress:
-            progress(min(start + _SLAB, size), size)
+    in_threads(count, range(0, size, _SLAB))
     return Counts(better, tied, similarity)
 
 
