@@ -72,8 +72,14 @@ def test_a_missing_column_is_named(column):
 def test_what_was_found_is_named():
     with pytest.raises(FrameError, match=r"Queries needs column 'qid' \(found 'id', 'query'\)"):
         QUERIES.check(pd.DataFrame({"id": [1], "query": ["a"]}))
-    with pytest.raises(FrameError, match=r"\(found none\)"):
+    with pytest.raises(FrameError, match=r"\(found none of its columns\)"):
         QUERIES.check(pd.DataFrame())
+
+
+def test_a_first_line_that_is_no_header_is_not_quoted():
+    with pytest.raises(FrameError) as fault:
+        QUERIES.check(pd.DataFrame({"1": ["2"], "my secret illness": ["another"]}))
+    assert "secret" not in str(fault.value)
 
 
 def test_a_column_that_is_there_twice_is_refused():

@@ -46,7 +46,6 @@ def test_qrels_go_there_and_back(tmp_path):
         (b"1 Q0 a 1 0.5 tag\n1 Q0 b x tag\n", "line 2.*5 fields"),
         (b"1 Q0 a 1 inf tag\n", "line 1.*'inf'"),
         (b"1 Q0 a 1 0.5 tag\n1 Q0 a 2 0.4 tag\n", "document a comes twice for query 1"),
-        (b"", "no line of a run"),
         (b"1 Q0 \xff 1 0.5 tag\n", "line 1.*UTF-8"),
     ],
 )
@@ -68,3 +67,8 @@ def test_bad_qrels_are_refused(tmp_path):
         read_qrels(tmp_path / "q")
     with pytest.raises(FileError, match="no such file"):
         read_qrels(tmp_path / "none")
+
+
+def test_an_empty_file_is_a_run_that_found_nothing(tmp_path):
+    (tmp_path / "run.trec").write_text("")
+    assert read_run(tmp_path / "run.trec").empty

@@ -108,8 +108,10 @@ def _checked(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
 def _read_bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise FileError(f"{path}: there is no such file; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{path} is a folder; name a file in it.") from None
     except (OSError, EOFError, zlib.error) as fault:
         raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
 
@@ -169,6 +171,9 @@ def _read_table(path: Path) -> pd.DataFrame:
 
 def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     frame = _read_table(path)
+    if not {"obfuscatedText", "mechanism"} & set(frame.columns):
+        # Not what is found: the first line of a file of plain queries may be one of them.
+        raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
     if "obfuscatedText" not in frame.columns:
         return _checked(path, lambda: OBFUSCATED.check(frame)), QUERIES.empty()
     missing = [column for column in _PUBLISHED if column not in frame.columns]

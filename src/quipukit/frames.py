@@ -24,8 +24,7 @@ class Table:
         """Return the frame with its columns in order and of the right types (a copy), or say what is wrong."""
         for column in self.columns:
             if column not in frame.columns:
-                found = ", ".join(repr(str(name)) for name in frame.columns) or "none"
-                raise FrameError(f"{self.name} needs column {column!r} (found {found}); rename or add it.")
+                raise FrameError(f"{self.name} needs column {column!r} ({self._found(frame)}); rename or add it.")
             if list(frame.columns).count(column) > 1:
                 raise FrameError(f"{self.name} has column {column!r} twice; keep one of them.")
         checked = frame[list(self.columns)].copy()
@@ -37,6 +36,12 @@ class Table:
             first = ", ".join(f"{name}={checked.loc[twice, name].iloc[0]}" for name in self.key)
             raise FrameError(f"{self.name} has two rows with {first}; keep one of them.")
         return checked.reset_index(drop=True)
+
+    def _found(self, frame: pd.DataFrame) -> str:
+        """Name the columns that are there, unless none is known: a file without a header has a query for a name."""
+        if not set(self.columns) & set(frame.columns):
+            return "found none of its columns"
+        return "found " + ", ".join(repr(str(name)) for name in frame.columns)
 
     def empty(self) -> pd.DataFrame:
         """Return a table without rows."""

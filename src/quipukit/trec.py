@@ -21,15 +21,13 @@ def read_run(path: Pathish) -> pd.DataFrame:
 
     Documents are ordered by falling score; equal scores keep the order of the file's ranks, then go by docno.
     (trec_eval ignores the ranks and orders equal scores by falling docno, which shuffles a run whose scores were
-    rounded.) A score that is no number stops with its line.
+    rounded.) A score that is no number stops with its line; an empty file is a run that found nothing.
     """
     path = Path(path)
     rows = []
     for number, fields in _lines(path, (6,), "qid Q0 docno rank score tag"):
         qid, _, docno, rank, score, tag = fields
         rows.append((qid, docno, _number(path, number, rank, "rank"), _number(path, number, score, "score"), tag))
-    if not rows:
-        raise FileError(f"{path} holds no line of a run; lines read 'qid Q0 docno rank score tag'.")
     run = pd.DataFrame(rows, columns=["qid", "docno", "rank", "score", "tag"])
     twice = run.duplicated(["qid", "docno"])
     if twice.any():

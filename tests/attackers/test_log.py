@@ -20,8 +20,8 @@ def test_queries_are_distinct_by_key_and_counted():
 def test_completing_a_log_adds_what_is_missing_once():
     log = QueryLog.of(["cats", "dogs"])
     full = log.completed(["CATS", "fish", "Fish", ""])
-    assert full.texts == ["cats", "dogs", "fish"]
-    assert full.counts.tolist() == [1, 1, 0]
+    assert full.texts == ["cats", "dogs", "fish", ""]
+    assert full.counts.tolist() == [1, 1, 0, 0]
     assert full.row("FISH") == 2
     assert len(log) == 2, "the log itself stays as it is"
     assert log.completed(["dogs"]) is log
@@ -44,6 +44,7 @@ def test_a_sample_keeps_the_order():
         ("log.tsv", "query\tsource\ncats\ta\nDogs\tb\ncats\tc\n"),
         ("log.tsv", "AnonID\tQuery\tQueryTime\n1\tcats\t2006\n2\tDogs\t2006\n3\tcats\t2006\n"),
         ("log.tsv", "cats\nDogs\ncats\n"),
+        ("log.tsv", "1\tcats\n2\tDogs\n3\tcats\n"),
         ("log.csv", "count,query\n2,cats\n1,Dogs\n"),
         ("log.csv", "text\ncats\nDogs\ncats\n"),
     ],
@@ -69,7 +70,7 @@ def test_parquet_and_plain_lists(tmp_path):
         ("log.txt", b"", "is empty"),
         ("log.txt", b"\x00\x01\x02 binary", "not a text file"),
         ("log.txt", b"cats\n\xff\xfe\n", "line 2.*UTF-8"),
-        ("log.tsv", b"cats\tdogs\n1\t2\n", "which column"),
+        ("log.tsv", b"a\tb\tc\n1\t2\t3\n", "which column"),
         ("log.csv", b"query,count\ncats,many\n", "line 2.*'many'"),
         ("log.tsv", b"source\tquery\na\n", "line 2.*column is missing"),
         ("log.txt.gz", b"no gzip", "cannot be read"),

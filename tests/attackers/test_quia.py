@@ -10,6 +10,7 @@ from quipukit.attackers.log import QueryLog
 from quipukit.attackers.quia import attack, prepare
 from quipukit.encoders.base import Encoder
 from quipukit.errors import InputError
+from quipukit.measures.risk import risk
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors.store import Vectors
 
@@ -60,7 +61,7 @@ def test_identity_is_always_found(queries, log):
     ranks = attack(obfuscate(queries, "Identity", 5), queries, log, Bag())
     assert ranks["better"].tolist() == [0] * 12 and ranks["tied"].tolist() == [0] * 12
     assert ranks["log_rank"].tolist() == [1.0] * 12
-    assert ranks.attrs == {"log_size": len(log) + 12, "queries": 12, "in_log": 0, "injected": 12}
+    assert ranks.attrs == {"log_size": len(log) + 12, "no_obfuscation": 0, "queries": 12, "in_log": 0, "injected": 12}
 
 
 def test_noise_hides_and_large_epsilon_does_not(queries, log, vectors):
@@ -130,3 +131,21 @@ def test_unknown_queries_are_refused_by_their_ids(queries, log):
     with pytest.raises(InputError, match=r"2 of 2 .* x1, x2") as fault:
         attack(table, queries, log, Bag())
     assert "wordaa" not in str(fault.value)
+
+
+def test_a_setting_that_sent_nothing_for_a_query_has_risk_zero_there(queries, log, vectors):
+    table = obfuscate(queries, ["CMP@1000", "CMP@2000"], 3, vectors=vectors, seed=1)
+    table = table[(table["value"] != 2000) | (table["qid"] != "4")]
+    ranks = attack(table, queries, log, Bag())
+    assert ranks.attrs["no_obfuscation"] == 1
+    assert len(ranks) == 24
+    lost = ranks[(ranks["value"] == 2000) & (ranks["qid"] == "4")].iloc[0]
+    assert lost["better"] == -1 and np.isinf(lost["log_rank"])
+    means = risk(ranks, 10).query("measure == 'P@1'").groupby("value")["score"].mean()
+    assert means[1000.0] == 1.0 and means[2000.0] == pytest.approx(11 / 12)
+
+
+def test_an_empty_original_is_a_query_like_any_other(log):
+    queries = pd.DataFrame({"qid": ["1", "2"], "query": ["", "wordaa wordbb"]})
+    ranks = attack(obfuscate(queries, "Identity", 1), queries, log, Bag())
+    assert (ranks["better"] >= 0).all() and ranks.attrs["injected"] == 2

@@ -2,8 +2,10 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -94,6 +96,24 @@ def test_a_query_from_standard_input(small: str) -> None:
     done = run("obfuscate", "-", "-m", "Identity", "-n", "1", "--tsv", "--vectors", small, stdin="cat [bold]\n\ndog\n")
     rows = done.stdout.splitlines()[1:]
     assert [row.split("\t")[2] for row in rows] == ["cat [bold]", "dog"]
+
+
+def test_notes_are_told_whatever_the_output(small: str, tmp_path: Path) -> None:
+    command = ("obfuscate", "cat eel", "-m", "CMP@1", "-n", "2", "--vectors", small)
+    for more in ((), ("--tsv",), ("-o", str(tmp_path / "out.csv"))):
+        assert "1 words outside the vocabulary" in run(*command, *more).stderr
+
+
+def test_an_interrupt_leaves_nothing_and_says_so(small: str, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    command = [sys.executable, "-m", "quipukit", "obfuscate", "cat dog " * 400, "-m", "CMP@1", "-n", "20000"]
+    process = subprocess.Popen([*command, "--vectors", small, "-o", str(target)], stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "interrupted" in said and "Traceback" not in said
+    assert not target.exists() and not list(tmp_path.glob(".out*"))
 
 
 def test_square_brackets_are_printed_as_they_are(small: str) -> None:

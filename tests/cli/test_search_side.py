@@ -135,3 +135,44 @@ def test_attack_on_nothing_says_the_fix(sent: Path, tmp_path: Path) -> None:
     assert_refused(refused, "3 of 3 obfuscated queries have no original")
     unknown = run("attack", str(sent), "--queries", str(topics), "--log", str(log), "--encoder", "no/such-model")
     assert_refused(unknown, "no/such-model")
+
+
+def test_a_setting_that_finds_nothing_is_a_result(sent: Path, collection: Path, tmp_path: Path) -> None:
+    lines = sent.read_text().splitlines()
+    lost = [
+        line.replace("Identity", "Lost").replace(",cat,", ",zzz,").replace(",sea fish,", ",zzz,") for line in lines[1:]
+    ]
+    both = tmp_path / "both.csv"
+    both.write_text("\n".join([*lines, *lost]) + "\n")
+    done = retrieve(both, collection, tmp_path / "runs")
+    assert "wrote 2 run(s)" in done.stderr and "nothing at all was found by Lost" in done.stderr
+    means = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "P@1", "--json")
+    assert {row["run"]: row["P@1"] for row in json.loads(means.stdout)}["Lost"] == 0.0
+    assert "Lost: 3 of 3 judged queries found nothing" in means.stderr
+    # The next experiment must not be mixed with this one.
+    assert_refused(retrieve(sent, collection, tmp_path / "runs"), "Lost.trec", "name another folder")
+
+
+def test_the_built_in_collection_needs_no_files(tmp_path: Path) -> None:
+    target = tmp_path / "sent.csv"
+    assert run("obfuscate", "--collection", "wordnet", "-m", "Identity", "-n", "1", "-o", str(target)).returncode == 0
+    assert len(target.read_text().splitlines()) == 158
+    done = run("retrieve", str(target), "--reranker", "bm25", "--depth", "20", "-o", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+    [row] = json.loads(run("utility", str(tmp_path / "runs"), "--collection", "wordnet", "--json").stdout)
+    assert row["nDCG@10"] > 0.5
+
+
+def test_plain_queries_are_no_obfuscated_ones_and_are_not_quoted(tmp_path: Path) -> None:
+    topics = tmp_path / "topics.tsv"
+    topics.write_text("1\tmy secret illness\n2\tother\n")
+    refused = run("attack", str(topics), "--queries", str(topics), "--log", str(topics))
+    assert_refused(refused, "holds no obfuscated queries", "quipukit obfuscate")
+    assert "secret" not in refused.stderr
+
+
+def test_a_log_without_the_originals_is_said_to_prove_nothing(sent: Path, collection: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_text("1\tweather\n2\tcheap flights\n")
+    done = run("attack", str(sent), "--queries", str(collection / "topics.tsv"), "--log", str(log), "--no-inject")
+    assert done.returncode == 0 and "0 by construction" in done.stderr

@@ -58,10 +58,10 @@ class QueryLog:
         return self.rows.get(key(text), -1)
 
     def completed(self, queries: Sequence[str]) -> "QueryLog":
-        """Return the log with the queries added that it does not have; an empty query stays out."""
+        """Return the log with the queries added that it does not have, an empty one among them."""
         missing: dict[str, str] = {}
         for query in queries:
-            if key(query) and key(query) not in self.rows:
+            if key(query) not in self.rows:
                 missing.setdefault(key(query), query)
         if not missing:
             return self
@@ -86,7 +86,8 @@ def _ones() -> Iterator[int]:
 def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:
     """Read a query log: a text file (one query a line), TSV, CSV or Parquet with a column ``query``, or ``irds:ID``.
 
-    Files may be compressed with gzip. A column ``count`` adds up; without one every row counts 1.
+    ``wordnet`` is the log of the built-in collection. A TSV or CSV file without a header holds queries, or ids and
+    queries. Files may be compressed with gzip. A column ``count`` adds up; without one every row counts 1.
     """
     if not isinstance(source, str | os.PathLike):
         return QueryLog.of(source)
@@ -95,6 +96,10 @@ def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:
         from quipukit.collections.irds import log_queries
 
         return QueryLog.of(log_queries(name.removeprefix("irds:")))
+    if name == "wordnet":
+        from quipukit.collections.wordnet_glosses import WordNetGlosses
+
+        return QueryLog.of(WordNetGlosses().query_log())
     path = Path(name)
     suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if suffix == ".parquet":
@@ -108,12 +113,14 @@ def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:
 
 
 def _read_columns(path: Path, rows: Iterator[list[str]]) -> QueryLog:
-    header = [name.strip().lower() for name in next(rows, [])]
+    first = next(rows, [])
+    header = [name.strip().lower() for name in first]
     column = next((header.index(name) for name in _QUERY_COLUMNS if name in header), None)
     if column is None:
-        if len(header) != 1:
+        if len(first) not in (1, 2):
             raise FileError(f"{path}: cannot tell which column holds the queries; name it 'query' in the first line.")
-        return QueryLog.of([header[0], *(row[0] for row in rows if row)])
+        # Without a header: one query a line, or an id and a query, as topics are written.
+        return QueryLog.of(row[-1] for row in [first, *rows] if row)
     count = next((header.index(name) for name in _COUNT_COLUMNS if name in header), None)
     texts, counts = [], []
     for number, row in enumerate(rows, 2):

@@ -50,7 +50,10 @@ class Attack:
         """Return the rank of every original in the log, as a Ranks table."""
         counts = count_better(self.centroids, self.targets, self._rows, len(self.log), self.target_vectors, progress)
         frame = _ranks_frame(self.groups, counts, self.targets)
-        frame.attrs.update(log_size=len(self.log), **self.coverage)
+        nothing = _nothing_sent(self.groups)
+        if len(nothing):
+            frame = RANKS.check(pd.concat([frame, nothing]))
+        frame.attrs.update(log_size=len(self.log), no_obfuscation=len(nothing), **self.coverage)
         return frame
 
     def guesses(self, top: int = 10) -> pd.DataFrame:
@@ -157,6 +160,14 @@ def _entry(log: QueryLog, encodings: Encodings, text: str, own: NDArray[np.float
     if row < 0 or key(log.texts[row]) == "" or log.texts[row] == text:
         return own
     return encodings[row : row + 1][0]
+
+
+def _nothing_sent(groups: pd.DataFrame) -> pd.DataFrame:
+    """Return ranks for queries of which a setting sent nothing: they cannot be guessed, and count as such."""
+    settings, qids = groups[list(SETTING)].drop_duplicates(), groups[["qid"]].drop_duplicates()
+    every = settings.merge(qids, how="cross").merge(groups, on=[*SETTING, "qid"], how="left")
+    missing = every.loc[every["variants"].isna(), [*SETTING, "qid"]]
+    return missing.assign(attacker=NAME, log_rank=np.inf, better=-1, tied=0)
 
 
 def _ranks_frame(groups: pd.DataFrame, counts: Counts, targets: NDArray[np.int64]) -> pd.DataFrame:

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 def attack(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
-    log: str = typer.Option(..., help="The attacker's query log: text, TSV, CSV, Parquet (gz too), or irds:ID."),
+    log: str = typer.Option(
+        ..., help="The attacker's query log: text, TSV, CSV, Parquet (gz too), irds:ID, or wordnet."
+    ),
     queries: Path | None = typer.Option(None, help="The originals; the published layout brings its own."),
+    collection: str | None = typer.Option(
+        None, help="Take the originals from a collection: wordnet, irds:ID, a folder."
+    ),
     encoder: str = typer.Option("minilm", help="minilm, or any sentence encoder by name or folder."),
     k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
@@ -38,6 +43,7 @@ def attack(
       quipukit attack obfuscated.csv --queries topics.tsv --log log.tsv
       quipukit attack published/dl19 --log queries.tsv.gz -o ranks.parquet
       quipukit attack obfuscated.csv --queries topics.tsv --log log.tsv --show 10
+      quipukit attack obfuscated.csv --collection wordnet --log wordnet
     """
     from quipukit.attackers.quia import prepare
     from quipukit.files import read_obfuscated, read_queries, write_table
@@ -45,11 +51,17 @@ def attack(
 
     table, originals = read_obfuscated(obfuscated)
     asked = read_queries(queries) if queries else originals
+    if collection is not None:
+        from quipukit.collections.load import load_collection
+
+        asked = load_collection(collection).queries()
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
     with ExitStack() as shown:
         seen = prepare(table, asked, log, encoder, inject, _stages(shown))
         ranks = seen.ranks(_stages(shown)("ranking the log"))
+    if not inject and not ranks.attrs["in_log"]:
+        say("warning: the log holds none of the originals, so every risk is 0 by construction; leave out --no-inject")
     if output is not None:
         write_table(ranks, output)
         say(f"wrote {len(ranks):,} ranks to {output}")
@@ -90,7 +102,10 @@ def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: 
             plain(row["value"]) if row["parameter"] else "",
             str(row["N"]),
             plain(row["budget"]),
-            *(f"{row[m]:.3f}" if m != "median rank" else f"{row[m]:,.1f}" for m in measures),
+            *(
+                f"{row[m]:.3f}" if m != "median rank" else (f"{row[m]:,.1f}" if row[m] < float("inf") else "-")
+                for m in measures
+            ),
         ]
         for row in means.to_dict("records")
     ]
@@ -98,6 +113,8 @@ def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: 
         f"QuIA with {encoder} against {facts['log_size']:,} queries; of {facts['queries']} originals the log held "
         f"{facts['in_log']}, {facts['injected']} were added"
     )
+    if facts["no_obfuscation"]:
+        caption += f"; {facts['no_obfuscation']} time(s) a setting sent nothing for a query, which counts as risk 0"
     print_table("", ["mechanism", "value", "N", "N x epsilon", *measures], rows, caption)
 
 

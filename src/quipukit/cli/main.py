@@ -29,6 +29,9 @@ app.add_typer(vectors.app, name="vectors")
 app.command("demo")(demo.demo)
 
 
+_INTERRUPTED = 130  # how typer ends on Ctrl-C
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"quipukit {__version__}")
@@ -53,9 +56,10 @@ def main(arguments: list[str] | None = None) -> None:
     except QuipukitError as fault:
         print(f"quipukit: {fault}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("quipukit: stopped; nothing half-written was left behind.", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            print("quipukit: interrupted; nothing half-written was left behind.", file=sys.stderr)
+        raise
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough. Point stdout elsewhere so that Python's own flush at
         # exit does not complain.

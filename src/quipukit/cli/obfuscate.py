@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from quipukit.mechanisms.base import Mechanism
 
-_DEFAULT = "VickreyMhl@12.5"
+_DEFAULT = "VickreyMhl"
 
 _EXAMPLES = """
 Examples:
@@ -25,6 +25,7 @@ Examples:
   quipukit obfuscate "how tumour grows" -m VickreyMhl -e 12.5 -n 20
   quipukit obfuscate "how tumour grows" -m CMP -m "CusText(k=20)" -e 5 10 --seed 7 --json
   quipukit obfuscate --queries topics.tsv -m CMP -e 1 5 10 -n 50 -o obfuscated.csv
+  quipukit obfuscate --collection wordnet -m TEM -e 2 -n 10 -o obfuscated.csv
   quipukit obfuscate - < queries.txt          (one query a line; keeps them out of the process list)
 """
 
@@ -64,9 +65,14 @@ def obfuscate(
     mechanism: list[str] = typer.Option(
         [], "-m", "--mechanism", help=f"A mechanism, as CMP or 'CusText(k=20)@10'; repeat for more. [{_DEFAULT}]"
     ),
-    epsilon: list[float] = typer.Option([], "-e", "--epsilon", help="Epsilons for mechanisms without '@'; several."),
+    epsilon: list[float] = typer.Option(
+        [], "-e", "--epsilon", help="Epsilons, for every mechanism without '@'; several."
+    ),
     n: int = typer.Option(20, "-n", "--variants", help="Obfuscated variants per query."),
     queries: Path | None = typer.Option(None, help="A file of queries: qid, tab, query; or CSV, JSON lines, Parquet."),
+    collection: str | None = typer.Option(
+        None, help="Obfuscate the queries of a collection: wordnet, irds:ID, a folder."
+    ),
     seed: int | None = typer.Option(
         None, help="Root seed, for experiments. Without it the noise comes from the operating system."
     ),
@@ -82,7 +88,7 @@ def obfuscate(
     from quipukit.obfuscation import obfuscate as run
     from quipukit.vectors.sources import load_vectors
 
-    asked = _queries(query, queries)
+    asked = _queries(query, queries, collection)
     if output is not None and output.suffix not in files.FORMATS:
         raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(files.FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
@@ -100,18 +106,28 @@ def obfuscate(
         sys.stdout.write(files.as_text(files.with_budget(table), ".tsv"))
     else:
         _print(mechanisms, table, n, with_ids=table["qid"].nunique() > 1)
+    if not as_json:  # JSON has them inside
+        for line in note_lines(table.attrs["notes"]):
+            say(line)
 
 
 obfuscate.__doc__ = (obfuscate.__doc__ or "") + "\n" + _EXAMPLES
 
 
-def _queries(query: str | None, file: Path | None) -> Any:
+def _queries(query: str | None, file: Path | None, collection: str | None) -> Any:
     from quipukit.files import read_queries
 
-    if (query is None) == (file is None):
-        raise InputError('give one query or a file: quipukit obfuscate "how tumour grows", or --queries topics.tsv.')
+    if sum(given is not None for given in (query, file, collection)) != 1:
+        raise InputError(
+            'give one query or a file: quipukit obfuscate "how tumour grows", or --queries topics.tsv, '
+            "or --collection wordnet."
+        )
     if file is not None:
         return read_queries(file)
+    if collection is not None:
+        from quipukit.collections.load import load_collection
+
+        return load_collection(collection).queries()
     if query != "-":
         return [query]
     try:
@@ -195,8 +211,6 @@ def _print(mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, wit
         rows.append([*(setting if setting != last else ("", "", "")), *([row.qid] if with_ids else []), row.query])
         last = setting
     print_table("", headings, rows, "\n".join(budget_lines(mechanisms, n)))
-    for line in note_lines(table.attrs["notes"]):
-        say(line)
 
 
 def note_lines(notes: Sequence[dict[str, Any]]) -> list[str]:

@@ -11,6 +11,8 @@ from quipukit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+Setting = tuple[str, str, float]
+
 
 def retrieve(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
@@ -44,6 +46,7 @@ def retrieve(
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; name a folder for the runs.")
     table, originals = read_obfuscated(obfuscated)
+    names = _names(table, output)
     documents = load_collection(collection)
     system = load_retriever(retriever, documents)
     if isinstance(system, HttpEngine):
@@ -53,7 +56,8 @@ def retrieve(
     if raw:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show)
-        _write(run.assign(qid=[f"{q}#{v}" for q, v in zip(run["qid"], run["variant"], strict=True)]), output)
+        numbered = [f"{qid}#{variant}" for qid, variant in zip(run["qid"], run["variant"], strict=True)]
+        _write(run.assign(qid=numbered), output, names)
         return
     asked = _originals(read_queries(queries) if queries else originals, documents.queries, table)
     scorer = load_scorer(reranker, documents)
@@ -61,7 +65,7 @@ def retrieve(
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
     with progress("re-ranking") as show:
         ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
-    _write(ranked, output)
+    _write(ranked, output, names)
     distinct, total = len(rankings), len(table)
     say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
 
@@ -77,15 +81,31 @@ def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "
     return queries
 
 
-def _write(run: "pd.DataFrame", folder: Path) -> None:
+def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str]) -> None:
+    """Write a run for every setting that was sent, an empty one where nothing was found: that too is a result."""
     from quipukit.frames import SETTING
-    from quipukit.specs import format_value
     from quipukit.trec import write_run
 
-    count = 0
-    for (mechanism, parameter, value), group in run.groupby(list(SETTING), sort=False, observed=True):
+    found = {tuple(setting): group for setting, group in run.groupby(list(SETTING), sort=False, observed=True)}
+    for setting, name in names.items():
+        write_run(found.get(setting, run.iloc[:0]), folder / f"{name}.trec", tag=name)
+    say(f"wrote {len(names)} run(s) to {folder}")
+    nothing = [name for setting, name in names.items() if setting not in found]
+    if nothing:
+        say(f"note: nothing at all was found by {', '.join(nothing)}")
+
+
+def _names(table: "pd.DataFrame", folder: Path) -> dict[Setting, str]:
+    """Name the file of every setting; refuse a folder with runs of something else, which would be measured as new."""
+    from quipukit.frames import SETTING
+    from quipukit.specs import format_value
+
+    names = {}
+    for mechanism, parameter, value in table[list(SETTING)].drop_duplicates().itertuples(index=False):
         name = f"{mechanism}_{format_value(value)}" if parameter else str(mechanism)
         safe = "".join(character if character.isalnum() or character in "._+-=" else "_" for character in name)
-        write_run(group, folder / f"{safe}.trec", tag=safe)
-        count += 1
-    say(f"wrote {count} runs to {folder}")
+        names[mechanism, parameter, value] = safe
+    others = sorted({file.stem for file in folder.glob("*.trec")} - set(names.values()))
+    if others:
+        raise InputError(f"{folder} holds runs of something else ({others[0]}.trec ...); name another folder.")
+    return names

@@ -45,20 +45,22 @@ def utility(
     files = [file for path in runs for file in (sorted(path.glob("*.trec*")) if path.is_dir() else [path])]
     if not files:
         raise InputError(f"{runs[0]} holds no run; runs end in .trec.")
-    found = pd.concat(
-        [read_run(file).assign(mechanism=file.name.removesuffix(".gz").removesuffix(".trec")) for file in files]
-    )
+    names = [file.name.removesuffix(".gz").removesuffix(".trec") for file in files]
+    found = pd.concat([read_run(file).assign(mechanism=name) for file, name in zip(files, names, strict=True)])
     unknown = sorted(set(found["qid"]) - set(judged["qid"]))
-    if len(unknown) == found["qid"].nunique():
+    if unknown and len(unknown) == found["qid"].nunique():
         raise InputError(
             f"no query of the runs is judged (first: {', '.join(unknown[:3])}); "
             "are these the judgements of another collection?"
         )
-    scores = evaluate(found, judged, measure or DEFAULT_MEASURES)
-    _show(scores, per_query, as_json, as_tsv)
-    for row in empty_pools(found, judged).itertuples():
+    settings = pd.DataFrame({"mechanism": names})
+    _show(evaluate(found, judged, measure or DEFAULT_MEASURES, settings), per_query, as_json, as_tsv)
+    by_count: dict[str, list[str]] = {}
+    for row in empty_pools(found, judged, settings).itertuples():
         if row.empty:
-            say(f"note: {row.mechanism}: {row.empty} of {row.queries} judged queries found nothing and count 0")
+            by_count.setdefault(f"{row.empty} of {row.queries}", []).append(row.mechanism)
+    for count, runs_with in by_count.items():
+        say(f"note: {', '.join(runs_with)}: {count} judged queries found nothing and count 0")
 
 
 def _show(scores, per_query: bool, as_json: bool, as_tsv: bool) -> None:  # type: ignore[no-untyped-def]

@@ -11,31 +11,43 @@ from quipukit.frames import QRELS, RANKED, SCORES, SETTING, with_setting
 DEFAULT_MEASURES = ("nDCG@10", "SetR", "P@10", "AP", "RR")
 
 
-def utility(run: pd.DataFrame, qrels: pd.DataFrame, measures: Sequence[str] = DEFAULT_MEASURES) -> pd.DataFrame:
+def utility(
+    run: pd.DataFrame,
+    qrels: pd.DataFrame,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    settings: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Return Scores: every measure of every judged query under every setting of a run.
 
     Any name of ir_measures will do; ``SetR`` of a pooled run is the pooled recall. A judged query of which the run
     holds nothing scores 0 and is counted (`empty_pools`); a query without relevant documents is left out, for nothing
-    could be found. The order of the run's ranks is what counts: equal scores are not shuffled.
+    could be found. The order of the run's ranks is what counts: equal scores are not shuffled. A setting that found
+    nothing at all has no row in a run; give ``settings`` (the obfuscated queries will do) to have it scored 0 too.
     """
     judged = _relevant(qrels)
     ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()
     parsed = _parse(measures)
     rows: list[tuple[Any, ...]] = []
-    for setting, group in ranked.groupby(list(SETTING), sort=False, observed=True):
+    for setting, group in _by_setting(ranked, settings).items():
         for qid, name, score in _scores(group, judged, parsed):
             rows.append((*setting, "", qid, "utility", name, score))
     return SCORES.check(pd.DataFrame(rows, columns=list(SCORES.columns)))
 
 
-def empty_pools(run: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
+def empty_pools(run: pd.DataFrame, qrels: pd.DataFrame, settings: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return, for every setting, how many judged queries have nothing in the run, of how many."""
     judged = set(_relevant(qrels))
-    rows = [
-        (*setting, len(judged - set(group["qid"])), len(judged))
-        for setting, group in with_setting(run).groupby(list(SETTING), sort=False, observed=True)
-    ]
+    groups = _by_setting(with_setting(run), settings)
+    rows = [(*setting, len(judged - set(group["qid"])), len(judged)) for setting, group in groups.items()]
     return pd.DataFrame(rows, columns=[*SETTING, "empty", "queries"])
+
+
+def _by_setting(run: pd.DataFrame, settings: pd.DataFrame | None) -> dict[tuple[Any, ...], pd.DataFrame]:
+    groups = {tuple(setting): group for setting, group in run.groupby(list(SETTING), sort=False, observed=True)}
+    if settings is None:
+        return groups
+    named = with_setting(settings)[list(SETTING)].drop_duplicates().itertuples(index=False, name=None)
+    return {setting: groups.get(setting, run.iloc[:0]) for setting in [*named, *groups]}
 
 
 def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:

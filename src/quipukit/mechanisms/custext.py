@@ -38,6 +38,7 @@ class CusText(ExponentialSampling):
     Reference: Chen, Mo, Wang, Chen, Cui, Guan. A customized text sanitization mechanism with differential privacy.
     Findings of ACL 2023.
 
+    >>> from quipukit.vectors.store import Vectors
     >>> line = Vectors(["a", "b", "c"], [[0.0], [1.0], [3.0]])
     >>> round(np.exp(CusText(epsilon=2, k=3, vectors=line).log_prob("b", "a")), 6).item()
     0.343757
