@@ -3,6 +3,7 @@
 The number of tokens is released without protection: a variant has as many words as the query.
 """
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,9 +74,9 @@ class WordMechanism(Mechanism):
         return False
 
     @property
+    @abstractmethod
     def promise(self) -> Guarantee:
         """Return what is promised for words that the mechanism replaces, whatever the policy for the others."""
-        raise NotImplementedError
 
     @property
     def guarantee(self) -> Guarantee:

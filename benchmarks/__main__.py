@@ -1,0 +1,45 @@
+"""``python -m benchmarks [NAME ...] [--quick]``."""
+
+import argparse
+import importlib
+
+from benchmarks.data import Skipped, machine
+from benchmarks.table import Line, summary
+
+NAMES = (
+    "against_pypantera",
+    "against_machine",
+    "full_grid",
+    "startup",
+    "bm25",
+    "encoding",
+    "ranks",
+    "dense_memory",
+)
+
+
+def main() -> None:
+    """Run the chosen benchmarks one after the other."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed and memory.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; all where none is given")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes: to see that it runs, not for the figures")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in NAMES:
+            parser.error(f"there is no benchmark {name!r}; choose from {', '.join(NAMES)}")
+    print(machine())
+    lines: list[Line] = []
+    for name in arguments.names or NAMES:
+        module = importlib.import_module(f"benchmarks.{name}")
+        print(f"\n# {name}: {module.QUESTION}", flush=True)
+        try:
+            lines += module.run(arguments.quick)
+        except Skipped as reason:
+            print(f"skipped: {reason}")
+    print(f"\n{summary(lines)}")
+    if arguments.quick:
+        print("Targets that depend on the size of the work are judged without --quick only.")
+
+
+if __name__ == "__main__":
+    main()
