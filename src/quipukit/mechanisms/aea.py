@@ -12,7 +12,7 @@ import numpy as np
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import is_stop_word
-from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_whole
+from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.text import key, tokenise
 from quipukit.wordnet import POS, Relation, Synset, WordNet, load_wordnet
 
@@ -75,8 +75,9 @@ class AEA(QueryMechanism):
             if isinstance(self.senses, str):
                 raise SpecError(f"AEA: senses must be a whole number or 'all' (found {self.senses!r}).")
             object.__setattr__(self, "senses", check_whole(self.name, "senses", self.senses, 1))
-        check_choice(self.name, "include_original", self.include_original, (False, True))
-        check_choice(self.name, "keep_stopwords", self.keep_stopwords, (False, True))
+        check_flag(self.name, "include_original", self.include_original)
+        check_flag(self.name, "keep_stopwords", self.keep_stopwords)
+        check_flag(self.name, "unsafe", self.unsafe)
         check_choice(self.name, "oov", self.oov, ("drop", "keep"))
         check_choice(self.name, "tokenizer", self.tokenizer, ("clean", "peer"))
         if self.oov == "keep" and not self.unsafe:

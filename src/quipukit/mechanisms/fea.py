@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import STOP_WORDS, stems, text_words
-from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_whole
+from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.smallindex import SmallIndex
 from quipukit.text import key, tokenise
 from quipukit.wordnet import WordNet, load_wordnet
@@ -89,7 +89,7 @@ class FEA(QueryMechanism):
             object.__setattr__(self, option, check_whole(self.name, option, getattr(self, option), 1, high))
         check_choice(self.name, "mode", self.mode, ("subsets", "window"))
         check_choice(self.name, "select", self.select, ("ndcg", "pmi"))
-        check_choice(self.name, "keyqueries", self.keyqueries, (False, True))
+        check_flag(self.name, "keyqueries", self.keyqueries)
         if self.wordnet is None:
             object.__setattr__(self, "wordnet", load_wordnet())
         if self.collection is not None:
