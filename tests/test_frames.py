@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from quipukit.errors import FrameError
-from quipukit.frames import NOTES, OBFUSCATED, QUERIES, queries_frame
+from quipukit.frames import NOTES, OBFUSCATED, QUERIES, by_parameter, queries_frame
 
 SECRET = "my secret illness"
 
@@ -153,3 +153,9 @@ def test_queries_in_any_form(queries, expected):
 def test_texts_survive_unchanged(queries):
     found = queries_frame(queries)
     assert dict(zip(found["qid"], found["query"], strict=True)) == queries
+
+
+def test_settings_are_ordered_by_parameter_within_their_mechanism():
+    mixed = pd.DataFrame({"mechanism": ["TEM", "CMP", "TEM", "CMP"], "value": [5.0, 10.0, 1.0, 2.0]})
+    ordered = by_parameter(mixed)
+    assert ordered.values.tolist() == [["TEM", 1.0], ["TEM", 5.0], ["CMP", 2.0], ["CMP", 10.0]]

@@ -104,6 +104,13 @@ def with_setting(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{column: value for column, value in defaults.items() if column not in frame.columns})
 
 
+def by_parameter(frame: pd.DataFrame) -> pd.DataFrame:
+    """Order a table of settings by parameter within each mechanism; mechanisms stay in the order they come in."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(frame["mechanism"]))}
+    order = frame.assign(_place=frame["mechanism"].map(place)).sort_values(["_place", "value"], kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
 def queries_frame(queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]") -> pd.DataFrame:
     """Return a Queries table from a frame, a mapping of ids to texts, or texts (numbered from 1).
 

@@ -75,7 +75,7 @@ def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]
 
 
 def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame") -> "pd.DataFrame":
-    from quipukit.frames import SETTING
+    from quipukit.frames import SETTING, by_parameter
 
     keys = list(SETTING)
     means = scores.groupby([*keys, "measure"], sort=False)["score"].mean().unstack("measure")
@@ -84,7 +84,7 @@ def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame
     means["N"] = table.groupby([*keys, "qid"], sort=False).size().groupby(keys, sort=False).max()
     means = means.reset_index()
     means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
-    return means
+    return by_parameter(means)
 
 
 def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: bool, as_tsv: bool) -> None:

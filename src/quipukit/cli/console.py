@@ -88,8 +88,9 @@ def _lines(what: str) -> Callable[[float, float], None]:
         now = time.monotonic()
         if now - last >= _LINE_SECONDS and total:
             last = now
-            left = (now - begin) * (total - done) / done if done else 0.0
-            say(f"{what}: {100 * done / total:.0f} %, about {left:.0f} s left")
+            # What is done first is rarely typical: an estimate from the first tenth misleads.
+            left = f", about {(now - begin) * (total - done) / done:.0f} s left" if done > 0.1 * total else ""
+            say(f"{what}: {100 * done / total:.0f} %{left}")
 
     return show
 

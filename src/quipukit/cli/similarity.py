@@ -26,7 +26,7 @@ def similarity(
     from quipukit.encoders.load import load_encoder
     from quipukit.encoders.store import EncodingStore
     from quipukit.files import read_obfuscated, read_queries
-    from quipukit.frames import SETTING
+    from quipukit.frames import SETTING, by_parameter
     from quipukit.measures.similarity import failure_rates
     from quipukit.measures.similarity import similarity as measure
 
@@ -42,7 +42,7 @@ def similarity(
             store = EncodingStore(load_encoder(encoder))
             means = measure(table, asked, lambda texts: store.get(texts, "query", show))
     rates = failure_rates(table, asked)
-    means = means.merge(rates, on=list(SETTING))
+    means = by_parameter(means.merge(rates, on=list(SETTING)))
     means["N"] = means["variants"] // means["queries"]
     means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
     if as_json:
