@@ -1,0 +1,285 @@
+"""Result: everything an experiment found, as frames and a manifest, in one folder.
+
+| frame | columns |
+|---|---|
+| queries | qid, query |
+| settings | one row a setting, in the order of the plan: see `SETTINGS` |
+| obfuscated | seed, and the columns of Obfuscated |
+| ranks | seed, and the columns of Ranks |
+| scores | seed, system, and the columns of Scores: both sides; system is empty for risks |
+| guesses | seed, setting, qid, guess (from 1), query, similarity, hit: for the example queries alone |
+| notes | seed, and the columns of Notes |
+
+The folder holds each as Parquet, and `manifest.json`. Equal inputs make equal bytes: what depends on the clock lies in
+`timings.json`, which belongs to no result.
+"""
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from quipukit.errors import FileError, InputError
+from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
+from quipukit.home import new_file
+from quipukit.measures.bootstrap import LEVEL, REPLICATES, bootstrap_scores
+from quipukit.measures.bootstrap import points as join_points
+
+if TYPE_CHECKING:
+    from quipukit.recommend import Recommendation
+
+MANIFEST = "manifest.json"
+FORM = 1  # of the folder
+
+_SEED: dict[str, Kind] = {"seed": "whole"}
+_SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
+
+
+def _by_seed(table: Table, **more: Kind) -> Table:
+    return Table(table.name, {**_SEED, **more, **table.columns}, ("seed", *more, *table.key))
+
+
+class Optional(Table):
+    """A table whose numbers may be missing."""
+
+    def check(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame as it should be; a missing number stays NaN."""
+        gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
+        checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
+        return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
+
+
+SETTINGS = Optional(
+    "Settings",
+    {
+        **_SETTING,
+        "strategy": "text",
+        "guarantee": "text",  # in words, for one variant
+        "private": "whole",  # 1 where differential privacy is promised
+        "budget": "number",  # N * epsilon; NaN for a mechanism without epsilon
+        "n": "whole",  # variants asked for
+        "variants": "number",  # sent per query, in the mean
+        "distinct": "number",  # share of distinct texts among the variants of a query, in the mean
+        "nothing": "whole",  # queries of which nothing was sent
+        "oov": "number",  # share of the queries' tokens outside the vocabulary; NaN without a vocabulary
+        "oov_policy": "text",
+        "kept_words": "number",  # share of positions that hold the original's word
+        "verbatim": "number",  # share of variants equal to the original
+        "any_verbatim": "number",  # share of queries with at least one such variant
+        "n_x": "number",  # mean over the queries' words of P(M(x) = x)
+        "jaccard": "number",
+        "sentence_similarity": "number",
+    },
+    SETTING,
+)
+
+TABLES: dict[str, Table] = {
+    "queries": QUERIES,
+    "settings": SETTINGS,
+    "obfuscated": _by_seed(OBFUSCATED),
+    "ranks": _by_seed(RANKS),
+    "scores": _by_seed(SCORES, system="text"),
+    "guesses": Table(
+        "Guesses",
+        {
+            **_SEED,
+            **_SETTING,
+            "qid": "text",
+            "guess": "whole",
+            "query": "text",
+            "similarity": "number",
+            "hit": "whole",
+        },
+        ("seed", *SETTING, "qid", "guess"),
+    ),
+    "notes": _by_seed(NOTES),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What an experiment found. `Result.load(folder)` reads one; frames are in the order of the plan."""
+
+    manifest: Mapping[str, Any]
+    queries: pd.DataFrame
+    settings: pd.DataFrame
+    obfuscated: pd.DataFrame
+    ranks: pd.DataFrame
+    scores: pd.DataFrame
+    guesses: pd.DataFrame
+    notes: pd.DataFrame
+
+    # --- what it is ---
+
+    @property
+    def name(self) -> str:
+        """Return the collection's name."""
+        return str(self.manifest["collection"]["name"])
+
+    @property
+    def systems(self) -> list[str]:
+        """Return the names of the search systems, each a retriever with the user's re-ranker."""
+        return [system["name"] for system in self.manifest["systems"]]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Return the root seeds of the noise; one or several."""
+        return list(self.manifest["seeds"])
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether utility was measured; without judgements there is risk alone."""
+        return bool((self.scores["side"] == "utility").any())
+
+    @property
+    def mechanisms(self) -> list[str]:
+        """Return the mechanisms in the order of the plan, the references among them."""
+        return list(dict.fromkeys(self.settings["mechanism"]))
+
+    @property
+    def measures(self) -> list[str]:
+        """Return the measures of utility; the first is the main one."""
+        return list(dict.fromkeys(self.scores.loc[self.scores["side"] == "utility", "measure"]))
+
+    @property
+    def strategies(self) -> dict[str, str]:
+        """Return the strategy of every mechanism."""
+        return dict(zip(self.settings["mechanism"], self.settings["strategy"], strict=True))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Return SHA-256 over manifest and frames: equal for equal results."""
+        total = hashlib.sha256(_manifest_text(self.manifest).encode())
+        for name in TABLES:
+            frame: pd.DataFrame = getattr(self, name)
+            total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
+        return total.hexdigest()
+
+    # --- what was measured ---
+
+    def risks(self, seed: int | None = None) -> pd.DataFrame:
+        """Return the risks per query as Scores: of one seed, or the mean over all."""
+        return self._side("risk", "", seed)
+
+    def utilities(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
+        """Return the utilities per query as Scores: of one system (the first), of one seed or the mean over all."""
+        return self._side("utility", self._system(system), seed)
+
+    def points(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
+        """Return mean risk and mean utility of every setting, attacker and measure, as Points."""
+        self._require_utility()
+        return join_points(self.risks(seed), self.utilities(system, seed), self.name, self.strategies)
+
+    def quipu(
+        self,
+        system: str | None = None,
+        measure: str | None = None,
+        *,
+        level: float = LEVEL,
+        replicates: int = REPLICATES,
+    ) -> pd.DataFrame:
+        """Return the QuIPU score of every mechanism and attacker, with its interval over queries and spread over seeds.
+
+        Columns: strategy, mechanism, attacker, measure, quipu, low, high, error, queries, seeds, seed_low, seed_high
+        (the least and the largest score of a single seed; NaN where there is one seed only).
+        """
+        measure = self._measure(measure)
+        table = self._scored(system, measure, None, level, replicates)
+        spread = table[["mechanism", "attacker"]].assign(seed_low=float("nan"), seed_high=float("nan"))
+        if len(self.seeds) > 1:
+            each = pd.concat([self._scored(system, measure, seed, level, 1) for seed in self.seeds])
+            grouped = each.groupby(["mechanism", "attacker"], sort=False)["quipu"]
+            spread = grouped.agg(seed_low="min", seed_high="max").reset_index()
+        table = table.merge(spread, on=["mechanism", "attacker"]).assign(seeds=len(self.seeds))
+        table.insert(0, "strategy", table["mechanism"].map(self.strategies))
+        return table
+
+    def recommend(self, **wishes: Any) -> "Recommendation":
+        """Return the best setting within a budget of risk; see `quipukit.recommend.recommend`."""
+        from quipukit.recommend import recommend
+
+        return recommend(self, **wishes)
+
+    def _scored(
+        self, system: str | None, measure: str, seed: int | None, level: float, replicates: int
+    ) -> pd.DataFrame:
+        utilities = self.utilities(system, seed)
+        chosen = utilities[utilities["measure"] == measure]
+        return bootstrap_scores(self.risks(seed), chosen, level=level, replicates=replicates)
+
+    def _side(self, side: str, system: str, seed: int | None) -> pd.DataFrame:
+        rows = self.scores[(self.scores["side"] == side) & (self.scores["system"] == system)]
+        if seed is not None:
+            if seed not in self.seeds:
+                raise InputError(f"there is no seed {seed}; the result has {', '.join(map(str, self.seeds))}.")
+            return SCORES.check(rows[rows["seed"] == seed])
+        if len(self.seeds) == 1:
+            return SCORES.check(rows)
+        keys = [column for column in SCORES.columns if column != "score"]
+        return SCORES.check(rows.groupby(keys, sort=False, observed=True)["score"].mean().reset_index())
+
+    def _system(self, system: str | None) -> str:
+        if system is None:
+            return self.systems[0]
+        if system not in self.systems:
+            raise InputError(f"there is no system {system!r}; the result has {', '.join(self.systems)}.")
+        return system
+
+    def _measure(self, measure: str | None) -> str:
+        self._require_utility()
+        if measure is not None and measure not in self.measures:
+            raise InputError(f"there is no measure {measure!r}; the result has {', '.join(self.measures)}.")
+        return measure or self.measures[0]
+
+    def _require_utility(self) -> None:
+        if not self.judged:
+            raise InputError(f"{self.name} has no judgements, so the result holds risks alone; add qrels and run again.")
+
+    # --- on disk ---
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the frames and, when they are all there, the manifest."""
+        place = Path(folder)
+        for name in TABLES:
+            with new_file(place / f"{name}.parquet") as draft:
+                getattr(self, name).to_parquet(draft, index=False, compression="zstd")
+        with new_file(place / MANIFEST) as draft:
+            draft.write_text(_manifest_text(self.manifest), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "Result":
+        """Read a result from its folder."""
+        place = Path(folder)
+        path = place / MANIFEST
+        if not path.is_file():
+            if not place.is_dir():
+                raise FileError(f"{place}: there is no such folder; name one that `quipukit evaluate -o` wrote.")
+            begun = (place / "experiment.json").is_file()
+            fix = f"finish it with `quipukit evaluate --resume {place}`" if begun else "name one of `quipukit evaluate`"
+            raise FileError(f"{place} holds no finished result; {fix}.")
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise FileError(f"{path} is damaged; run `quipukit evaluate --resume {place}`.") from None
+        if not isinstance(manifest, dict) or manifest.get("form") != FORM:
+            raise FileError(f"{path} was written by another version of quipukit; run the experiment again.")
+        return cls(manifest, **{field.name: _read(place, field.name) for field in fields(cls) if field.name in TABLES})
+
+
+def _read(folder: Path, name: str) -> pd.DataFrame:
+    path = folder / f"{name}.parquet"
+    try:
+        return TABLES[name].check(pd.read_parquet(path))
+    except (OSError, ValueError) as fault:
+        reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+        raise FileError(f"{path} cannot be read ({reason}); run `quipukit evaluate --resume {folder}`.") from None
+
+
+def _manifest_text(manifest: Mapping[str, Any]) -> str:
+    return json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
