@@ -1,7 +1,7 @@
 """Dense retrieval and re-ranking: documents and queries as vectors of one encoder.
 
 Both draw on the same store of encodings, so that a document is encoded once, whoever needs it first. Queries are
-encoded in memory and never written.
+encoded in memory and not written, unless an experiment asks for it.
 """
 
 import contextlib
@@ -35,13 +35,22 @@ class Dense(Retriever):
     """
 
     def __init__(
-        self, collection: Collection, encoder: str | Encoder = "minilm", *, store: EncodingStore | None = None
+        self,
+        collection: Collection,
+        encoder: str | Encoder = "minilm",
+        *,
+        store: EncodingStore | None = None,
+        keep_queries: bool = False,
     ) -> None:
-        """Bind an encoder to a collection; a store may be given in place of the encoder's own."""
+        """Bind an encoder to a collection; a store may be given in place of the encoder's own.
+
+        ``keep_queries`` puts the vectors of queries into the store too: for experiments, where they come again.
+        """
         self.collection = collection
         self._store = EncodingStore(load_encoder(encoder)) if store is None else store
         self.encoder = self._store.encoder
         self.name = f"dense:{self.encoder.name}"
+        self._encode_queries = self._store.get if keep_queries else self.encoder.encode
         self._ready: tuple[list[str], Searcher] | None = None
 
     def prepare(self, progress: Progress | None = None) -> tuple[list[str], Searcher]:
@@ -64,7 +73,7 @@ class Dense(Retriever):
         total = documents + len(asked)
         docnos, searcher = self.prepare(_part(progress, 0, documents, total))
         texts = [queries[number] for number in asked]
-        vectors = self.encoder.encode(texts, "query", _part(progress, documents, len(asked), total))
+        vectors = self._encode_queries(texts, "query", _part(progress, documents, len(asked), total))
         for number, (positions, scores) in zip(asked, searcher.top(vectors, depth), strict=True):
             answers[number] = Ranking([docnos[position] for position in positions], scores)
         return answers

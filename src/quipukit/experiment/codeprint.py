@@ -1,0 +1,70 @@
+"""Fingerprints of code: what was computed by other code is computed again.
+
+A stage depends on the rooms that take part in it. Their source is hashed as syntax, without comments, docstrings and
+layout: mending a sentence throws nothing away, and no version number can be forgotten.
+"""
+
+import ast
+import functools
+import hashlib
+import inspect
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+_WORDS = ("text", "seeds", "specs", "frames")
+_VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "postings")
+
+ROOMS = {
+    "obfuscate": (*_WORDS, *_VECTORS, "obfuscation", "mechanisms", "guarantees"),
+    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections"),
+    "utility": (*_WORDS, *_VECTORS, "retrieval", "encoders", "measures.utility", "trec"),
+    "attack": (*_WORDS, "attackers", "encoders"),
+    "likeness": (*_WORDS, *_VECTORS, "mechanisms", "measures.similarity", "measures.deniability", "encoders"),
+}
+
+
+@functools.cache
+def code_of(stage: str) -> str:
+    """Return the fingerprint of the code that a stage runs."""
+    files: list[Path] = []
+    for room in ROOMS[stage]:
+        spec = find_spec(f"quipukit.{room}")
+        assert spec is not None and spec.origin is not None, room
+        origin = Path(spec.origin)
+        files += sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
+    return hash_of(files)
+
+
+def code_of_class(cls: type) -> str:
+    """Return the fingerprint of the file in which a class stands: for plugins, whose rooms are not known here."""
+    try:
+        return hash_of([Path(inspect.getfile(cls))])
+    except (TypeError, OSError):  # made at a prompt: there is no file, and nothing to compare later
+        return ""
+
+
+def hash_of(files: Iterable[Path]) -> str:
+    """Return a hash over the syntax of some files."""
+    total = hashlib.sha256()
+    for file in files:
+        total.update(_syntax(file.read_text(encoding="utf-8")).encode())
+    return total.hexdigest()
+
+
+def _syntax(source: str) -> str:
+    """Return what the interpreter sees of a source.
+
+    >>> _syntax("x = 1  # one") == _syntax("x   =  1") != _syntax("x = 2")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_text(body[0]):
+            node.body = body[1:]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,0 +1,103 @@
+"""Grids: which mechanisms at which settings, and the set-ups of the published experiments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quipukit.errors import QuipukitError, SpecError
+from quipukit.mechanisms.base import Mechanism
+from quipukit.obfuscation import mechanism
+from quipukit.registry import mechanism_class
+from quipukit.specs import Spec, spec
+
+# Nothing hidden and everything hidden: every experiment measures both.
+REFERENCES = ("Identity", "Random")
+PAPER = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB", "AEA", "FEA")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The set-up of a published experiment, as far as it does not name a collection."""
+
+    summary: str
+    mechanisms: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    n: int
+    systems: tuple[tuple[str, str], ...]
+    measures: tuple[str, ...]
+    depth: int | None = None
+
+
+PRESETS = {
+    "quipu2025": Preset(
+        "QuIPU (ECIR 2025): ten mechanisms over the whole grid, 50 variants, three attackers",
+        PAPER,
+        (),
+        50,
+        (("bm25", "minilm"),),
+        ("nDCG@10", "SetR"),
+    ),
+    # The user's model differs from the search system's, as there; with the models that are built in.
+    "ecir2024": Preset(
+        "ECIR 2024: Vickrey, CMP and Mahalanobis against AEA and FEA, 20 variants, depth 100, BM25 and a dense system",
+        ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "AEA", "FEA"),
+        (1.0, 5.0, 10.0, 12.5, 15.0, 17.5, 20.0, 50.0),
+        20,
+        (("bm25", "minilm"), ("dense", "bm25")),
+        ("nDCG@10", "SetR"),
+        100,
+    ),
+}
+
+
+def preset(name: str) -> Preset:
+    """Return a preset by its name."""
+    if name not in PRESETS:
+        raise SpecError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}.")
+    return PRESETS[name]
+
+
+def expand(names: Sequence[str | Spec], epsilons: Sequence[float] = ()) -> list[Spec]:
+    """Return a spec for every setting: a mechanism that names no parameter takes its whole grid.
+
+    ``epsilons`` take the grid's place for mechanisms with an epsilon. The references come last; none is doubled.
+
+    >>> expand(["AEA", "CMP"], [5, 10])
+    [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
+    """
+    found: dict[Spec, None] = {}
+    used = not epsilons
+    for name in [*names, *REFERENCES]:
+        one = spec(name)
+        cls = mechanism_class(one.name)
+        if one.value is not None or not cls.parameter:
+            found.setdefault(one)
+        elif cls.parameter == "epsilon" and epsilons:
+            used = True
+            found |= dict.fromkeys(one @ epsilon for epsilon in epsilons)
+        else:
+            found |= dict.fromkeys(one @ value for value in cls.grid)
+    if not used:
+        raise SpecError("epsilons are given, but no mechanism takes them; leave '@...' out of the one that should.")
+    return list(found)
+
+
+def bind_grid(specs: Sequence[Spec], skip: bool, **resources: Any) -> tuple[list[Mechanism], list[dict[str, str]]]:
+    """Bind every setting, and return with them those that were refused, each with the reason.
+
+    Without ``skip`` the first refusal ends it, before any work is done: a grid with a hole is not what was asked for.
+    """
+    bound: dict[Spec, Mechanism] = {}
+    refused: list[dict[str, str]] = []
+    for one in specs:
+        try:
+            made = mechanism(one, **resources)
+        except QuipukitError as fault:
+            if not skip:
+                raise SpecError(f"{one!r} cannot be run: {fault} The rest runs with --skip-invalid.") from None
+            refused.append({"spec": repr(one), "reason": str(fault)})
+            continue
+        bound.setdefault(made.spec, made)  # two ways to write one setting are one setting
+    if not bound or all(made.strategy == "reference" for made in bound.values()) and refused:
+        raise SpecError(f"no setting is left to run; the first refusal was: {refused[0]['reason']}")
+    return list(bound.values()), refused

@@ -1,0 +1,281 @@
+"""Run an experiment from queries to a Result, and go on where an earlier run stopped."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from quipukit import __version__
+from quipukit.attackers.log import QueryLog
+from quipukit.collections.base import Collection
+from quipukit.encoders.base import Encoder
+from quipukit.errors import FileError, InputError
+from quipukit.experiment.cluster import Help, no_help
+from quipukit.experiment.grid import expand
+from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
+from quipukit.experiment.pieces import Pieces, alone, writing
+from quipukit.experiment.settings import settings_frame
+from quipukit.experiment.stages import Stages
+from quipukit.experiment.watch import Clock, Watch
+from quipukit.home import new_file
+from quipukit.measures.risk import risk
+from quipukit.results import FORM, TABLES, Result
+from quipukit.specs import Spec
+from quipukit.vectors.store import Vectors
+
+BEGUN = "experiment.json"
+TIMINGS = "timings.json"
+_SOFTWARE = ("numpy", "scipy", "pandas", "torch", "transformers", "tokenizers", "ir-measures")
+
+
+def evaluate(
+    collection: "str | os.PathLike[str] | Collection" = "wordnet",
+    specs: "Sequence[str | Spec] | None" = None,
+    n: int = 50,
+    *,
+    log: "str | os.PathLike[str] | QueryLog | Iterable[str] | None" = None,
+    out: str | os.PathLike[str] | None = None,
+    queries: "str | os.PathLike[str] | pd.DataFrame | Mapping[str, str] | Iterable[str] | None" = None,
+    qrels: "str | os.PathLike[str] | pd.DataFrame | None" = None,
+    obfuscated: "str | os.PathLike[str] | pd.DataFrame | None" = None,
+    epsilons: Sequence[float] = (),
+    encoder: str | Encoder = "minilm",
+    vectors: "str | os.PathLike[str] | Vectors | None" = None,
+    watch: Watch | None = None,
+    help_from: Help = no_help,
+    **choices: Any,
+) -> Result:
+    """Hide the queries of a collection with every spec, search, attack, measure, and return the Result.
+
+    A mechanism without '@' runs over its whole grid; without ``specs`` the ten mechanisms of the paper run over theirs.
+    ``out`` is a folder: what is finished is kept there, and the same call goes on where it stopped. ``obfuscated`` are
+    queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
+    topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid.
+    """
+    known = {field.name for field in dataclasses.fields(Options)}
+    for name in choices:
+        if name not in known:
+            raise InputError(f"there is no option {name!r}; there are {', '.join(sorted(known))}.")
+    objects: dict[str, Any] = {}
+
+    def named(role: str, given: Any, fallback: str | None) -> str | None:
+        """Keep an object for `resolve`, and return what it is called."""
+        if given is None or isinstance(given, str | os.PathLike):
+            return None if given is None else os.fspath(given)
+        objects[role] = given
+        return str(getattr(given, "name", fallback))
+
+    options = Options(
+        collection=named("collection", collection, "given") or "wordnet",
+        queries=named("queries", queries, "given"),
+        qrels=named("qrels", qrels, "given"),
+        obfuscated=named("obfuscated", obfuscated, "given"),
+        log=named("log", log, "given"),
+        encoder=named("encoder", encoder, "given") or "minilm",
+        vectors=named("vectors", vectors, "given"),
+        specs=() if obfuscated is not None else tuple(map(repr, expand(_paper(specs), epsilons))),
+        n=n,
+        **choices,
+    )
+    return run(options, out, watch=watch, help_from=help_from, **objects)
+
+
+def _paper(specs: "Sequence[str | Spec] | None") -> "Sequence[str | Spec]":
+    from quipukit.experiment.grid import PAPER
+
+    return PAPER if specs is None else [specs] if isinstance(specs, str | Spec) else specs
+
+
+def run(
+    options: Options,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    watch: Watch | None = None,
+    help_from: Help = no_help,
+    **objects: Any,
+) -> Result:
+    """Run what the options say; ``objects`` are inputs that have no name (see `resolve`)."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(alone(folder))
+        _claim(folder, options, given=sorted(objects))
+        clock = Clock(watch or Watch())
+        inputs = resolve(options, **objects)
+        for refused in inputs.skipped:
+            clock.watch.say(f"left out: {refused['reason']}")
+        if inputs.qrels.empty:
+            clock.watch.say(
+                f"{inputs.collection.name} has no judgements: risk is measured, utility and QuIPU are not; "
+                "give judgements with --qrels."
+            )
+        try:
+            with help_from(inputs) as helpers:
+                result = _result(Stages(inputs, Pieces(folder), clock, **helpers), clock)
+            with writing(folder):
+                result.save(folder)
+        finally:
+            with writing(folder):
+                clock.save(folder / TIMINGS)
+        return result
+
+
+def resume(folder: str | os.PathLike[str], *, watch: Watch | None = None, help_from: Help = no_help) -> Result:
+    """Go on with the experiment of a folder, with the options that it was begun with."""
+    begun = _begun(Path(folder))
+    if begun is None:
+        raise FileError(f"{folder} holds no experiment to go on with; begin one with `quipukit evaluate -o {folder}`.")
+    options, given = begun
+    if given:
+        raise InputError(
+            f"{folder} was begun from Python with its own {', '.join(given)}; call qk.evaluate with them again."
+        )
+    return run(options, folder, watch=watch, help_from=help_from)
+
+
+# --- the folder ---------------------------------------------------------------------------------------------------
+
+
+def _claim(folder: Path, options: Options, given: list[str]) -> None:
+    """Write down what is run here; refuse a folder that belongs to another experiment, or to something else."""
+    before = _begun(folder)
+    if before is None:
+        strangers = [path.name for path in folder.iterdir() if path.name != ".lock"]
+        if strangers:
+            raise InputError(f"{folder} holds other files ({strangers[0]} ...); name a new folder.")
+    else:
+        differing = [
+            f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
+            for name in (field.name for field in dataclasses.fields(Options))
+            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+        ]
+        if differing:
+            raise InputError(
+                f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
+                f"that one: `quipukit evaluate --resume {folder}`."
+            )
+    content = {"form": FORM, "options": dataclasses.asdict(options), "given": given}
+    with writing(folder), new_file(folder / BEGUN) as draft:
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _begun(folder: Path) -> tuple[Options, list[str]] | None:
+    path = folder / BEGUN
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        fields = content["options"]
+        fields |= {name: tuple(fields[name]) for name in ("specs", "measures")}
+        fields["systems"] = tuple((retriever, reranker) for retriever, reranker in fields["systems"])
+        return Options(**fields), list(content["given"])
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{path} is damaged or of another version; name a new folder.") from None
+
+
+# --- from pieces to a result --------------------------------------------------------------------------------------
+
+
+def _result(stages: Stages, clock: Clock) -> Result:
+    stages.obfuscate()
+    stages.encode()
+    stages.search()
+    stages.measure()
+    stages.attack()
+    stages.compare_texts()
+    stages.guess()
+    with clock.stage("putting it together"):
+        return assemble(stages)
+
+
+def assemble(stages: Stages) -> Result:
+    """Join the finished pieces in the order of the plan."""
+    inputs, pieces, cells = stages.inputs, stages.pieces, stages.cells
+    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+    for cell in cells:
+        ranks = pieces.load("attack", stages.attack_name(cell))
+        found = {
+            "obfuscated": stages.obfuscated(cell),
+            "notes": stages.notes(cell),
+            "ranks": ranks,
+            "scores": risk(ranks, inputs.options.k).assign(system=""),
+        }
+        for name, frame in found.items():
+            frames[name].append(frame.assign(seed=cell.seed))
+        if cell.seed == inputs.seeds[0]:
+            frames["guesses"].append(pieces.load("guesses", stages.guesses_name(cell)).assign(seed=cell.seed))
+    if not inputs.qrels.empty:
+        for system, name in enumerate(system_names(inputs)):
+            for cell in cells:
+                utilities = pieces.load("utility", stages.utility_name(system, cell))
+                frames["scores"].append(utilities.assign(seed=cell.seed, system=name))
+    tables = {
+        name: TABLES[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items() if len(parts)
+    }
+    tables["queries"] = inputs.queries
+    tables["settings"] = settings_frame(stages)
+    return Result(manifest=_manifest(inputs), **tables)
+
+
+def system_names(inputs: Inputs) -> list[str]:
+    """Return what the systems are called in a result: retriever and re-ranker."""
+    return [f"{source_name(retriever, '')} + {reranker}" for retriever, reranker in inputs.options.systems]
+
+
+def _manifest(inputs: Inputs) -> dict[str, Any]:
+    """Return what was run: names, numbers and fingerprints; no text of a query, no clock, no place on a disk."""
+    options, prints = inputs.options, inputs.prints
+    vectors = inputs.vectors
+    log = source_name(options.log, "wordnet" if inputs.collection.name == "wordnet" else "given")
+    return {
+        "form": FORM,
+        "version": __version__,
+        "collection": {
+            "name": inputs.collection.name,
+            "documents": len(inputs.collection),
+            "fingerprint": prints["collection"],
+        },
+        "queries": {"count": len(inputs.queries), "fingerprint": prints["queries"]},
+        "judgements": {"count": len(inputs.qrels), "derived": inputs.derived, "fingerprint": prints["qrels"]},
+        "systems": [
+            {"name": name, "retriever": retriever, "reranker": reranker, "depth": inputs.depth}
+            for name, (retriever, reranker) in zip(system_names(inputs), options.systems, strict=True)
+        ],
+        "log": {
+            "name": log,
+            "sample": options.log_sample,
+            "inject": options.inject,
+            **inputs.log_facts,
+            "fingerprint": prints["log"],
+        },
+        "encoder": {"name": inputs.encoder.name, "fingerprint": prints["encoder"]},
+        "vectors": None
+        if vectors is None
+        else {"name": vectors.name, "words": len(vectors), "fingerprint": vectors.fingerprint},
+        "obfuscated": source_name(options.obfuscated, ""),
+        "n": options.n if inputs.given is None else None,
+        "noise": options.noise if inputs.given is None else None,
+        "seeds": inputs.seeds,
+        "k": options.k,
+        "measures": list(options.measures),
+        "specs": [repr(one) for one in specs_of(inputs.settings)],
+        "skipped": inputs.skipped,
+        "examples": inputs.examples,
+        "software": dict(_software()),
+    }
+
+
+def _software() -> Iterator[tuple[str, str]]:
+    for package in _SOFTWARE:
+        with contextlib.suppress(PackageNotFoundError):
+            yield package, version(package)

@@ -1,0 +1,428 @@
+"""The stages of an experiment: each turns finished pieces into new ones, and leaves alone what is there.
+
+| stage | a piece for every | depends on |
+|---|---|---|
+| obfuscate | seed, setting | queries, n, noise, spec, vectors or WordNet |
+| pool | system, seed, setting | the obfuscated queries, collection, retriever, depth |
+| utility | system, seed, setting | the pool, queries, re-ranker, judgements, measures |
+| attack | seed, setting | the obfuscated queries, queries, log, encoder |
+| likeness | seed, setting | the obfuscated queries, queries, the encoder of sentence similarity |
+| guesses | setting | what the attack depends on, and the example queries |
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.attackers.quia import NAME as QUIA
+from quipukit.attackers.quia import Attack, prepare
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.store import EncodingStore
+from quipukit.experiment.codeprint import code_of, code_of_class
+from quipukit.experiment.inputs import SIMILARITY, Inputs, Setting
+from quipukit.experiment.pieces import Pieces, name_of
+from quipukit.experiment.watch import Clock
+from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
+from quipukit.measures.similarity import failure_rates, similarity
+from quipukit.measures.utility import utility
+from quipukit.mechanisms.base import RESOURCES, Mechanism
+from quipukit.obfuscation import notes, obfuscate, plan
+from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from quipukit.retrieval.http import HttpEngine
+from quipukit.retrieval.load import load_retriever, load_scorer
+from quipukit.retrieval.saved import Saved
+
+# Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
+_KEPT_ANSWERS = 400_000
+
+# Obfuscates queries with some mechanisms that share work: (queries, mechanisms, n, seed, noise) -> (obfuscated, notes).
+Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], pd.DataFrame]]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting under one seed: the unit of what is finished."""
+
+    seed: int
+    setting: Setting
+
+    def of(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a frame that belong to the setting."""
+        mechanism, _, value = self.setting.key
+        return frame[(frame["mechanism"] == mechanism) & (frame["value"] == value)].reset_index(drop=True)
+
+
+@dataclass
+class Stages:
+    """An experiment in progress: what it starts from, what it has, and how it is watched."""
+
+    inputs: Inputs
+    pieces: Pieces
+    clock: Clock
+    run_groups: Obfuscator
+    encoder_for: Callable[[Encoder], Encoder] = lambda encoder: encoder
+    _answers: dict[str, Ranking] = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Return all cells in the order of the plan."""
+        return [Cell(seed, setting) for seed in self.inputs.seeds for setting in self.inputs.settings]
+
+    @cached_property
+    def store(self) -> EncodingStore:
+        """Return the vectors of the attacker's encoder."""
+        return EncodingStore(self.encoder_for(self.inputs.encoder))
+
+    @cached_property
+    def similarity_store(self) -> EncodingStore:
+        """Return the vectors by which sentence similarity is defined."""
+        return self._store_of(SIMILARITY)
+
+    def _store_of(self, name: str) -> EncodingStore:
+        """Return the vectors of an encoder; those of the attacker's, where it is the same model."""
+        encoder = load_encoder(name)
+        same = encoder.fingerprint == self.inputs.encoder.fingerprint
+        return self.store if same else EncodingStore(self.encoder_for(encoder))
+
+    # --- names ---
+
+    def obfuscated_name(self, cell: Cell) -> str:
+        """Return the name of the piece that holds a cell's obfuscated queries."""
+        inputs = self.inputs
+        if inputs.given is not None:
+            content = cell.of(inputs.given)[["qid", "variant", "query"]].to_dict("list")
+            return name_of("given", cell.setting.key, content, inputs.prints["queries"])
+        mechanism = cell.setting.bound
+        assert mechanism is not None
+        chosen = [repr(mechanism.spec), inputs.options.n, cell.seed, inputs.options.noise]
+        code = [code_of("obfuscate"), code_of_class(type(mechanism))]
+        return name_of("obfuscate", code, inputs.prints["queries"], chosen, _resources(mechanism))
+
+    def pool_name(self, system: int, cell: Cell) -> str:
+        """Return the name of the piece that holds what a system found for a cell."""
+        retriever, _ = self.inputs.options.systems[system]
+        found_by = [retriever, self._model_of(retriever), self.inputs.prints["collection"], self.inputs.depth]
+        return name_of("pool", code_of("pool"), self._sent(cell), found_by)
+
+    def utility_name(self, system: int, cell: Cell) -> str:
+        """Return the name of the piece that holds a cell's utility under a system."""
+        _, reranker = self.inputs.options.systems[system]
+        pool = self.pieces.digest("pool", self.pool_name(system, cell))
+        prints = self.inputs.prints
+        ranked_by = [reranker, self._model_of(reranker), prints["collection"], prints["queries"]]
+        judged = [prints["qrels"], self.inputs.options.measures]
+        return name_of("utility", code_of("utility"), pool, cell.setting.key, ranked_by, judged)
+
+    def attack_name(self, cell: Cell) -> str:
+        """Return the name of the piece that holds a cell's ranks."""
+        prints = self.inputs.prints
+        known = [prints[name] for name in ("queries", "log", "encoder")]
+        return name_of("attack", code_of("attack"), self._sent(cell), known)
+
+    def likeness_name(self, cell: Cell) -> str:
+        """Return the name of the piece that holds how near a cell's queries stay to the originals."""
+        model = load_encoder(SIMILARITY).fingerprint
+        return name_of("likeness", code_of("likeness"), self._sent(cell), self.inputs.prints["queries"], model)
+
+    def guesses_name(self, cell: Cell) -> str:
+        """Return the name of the piece that holds what the attacker would guess for the example queries."""
+        return name_of("guesses", self.attack_name(cell), self.inputs.examples)
+
+    def _sent(self, cell: Cell) -> str:
+        return self.pieces.digest("obfuscated", self.obfuscated_name(cell))
+
+    def _model_of(self, name: str) -> str:
+        """Return the fingerprint of the model behind a retriever's or re-ranker's name; BM25 and engines have none."""
+        if name == "bm25" or "+http" in name:
+            return ""
+        kind, _, model = name.partition(":")
+        return load_encoder((model or "minilm") if kind == "dense" else name).fingerprint
+
+    # --- stages ---
+
+    def obfuscate(self) -> None:
+        """Obfuscate the queries of every cell that is not there; settings that can share work do."""
+        done = [self._has_obfuscated(cell) for cell in self.cells]
+        missing = [cell for cell, there in zip(self.cells, done, strict=True) if not there]
+        with self.clock.stage("obfuscating") as show:
+            if self.inputs.given is not None:
+                for number, cell in enumerate(missing, 1):
+                    self._save_obfuscated(cell, cell.of(self.inputs.given), NOTES.empty())
+                    show(number, len(missing))
+                return
+            finished = 0
+            for seed in self.inputs.seeds:
+                by_spec = {cell.setting.bound.spec: cell for cell in missing if cell.seed == seed and cell.setting.bound}
+                bound = [cell.setting.bound for cell in by_spec.values() if cell.setting.bound]
+                groups = [[bound[number] for number in group] for group in plan(bound)]
+                options = self.inputs.options
+                before = finished
+
+                def tell(part: float, before: int = before) -> None:
+                    show(before + part, len(missing))
+
+                found = self.run_groups(self.inputs.queries, groups, options.n, seed, options.noise, tell)
+                for members, table in found:
+                    flags = notes(table)
+                    for member in members:
+                        cell = by_spec[member.spec]
+                        self._save_obfuscated(cell, cell.of(table), cell.of(flags))
+                    finished += len(members)
+                    show(finished, len(missing))
+
+    def _has_obfuscated(self, cell: Cell) -> bool:
+        name = self.obfuscated_name(cell)
+        return self.pieces.has("notes", name) and self.pieces.has("obfuscated", name)
+
+    def _save_obfuscated(self, cell: Cell, table: pd.DataFrame, flags: pd.DataFrame) -> None:
+        name = self.obfuscated_name(cell)
+        self.pieces.save("notes", name, flags)
+        self.pieces.save("obfuscated", name, table)
+
+    def obfuscated(self, cell: Cell) -> pd.DataFrame:
+        """Return the obfuscated queries of a cell."""
+        return OBFUSCATED.check(self.pieces.load("obfuscated", self.obfuscated_name(cell)))
+
+    def notes(self, cell: Cell) -> pd.DataFrame:
+        """Return the notes of a cell."""
+        return NOTES.check(self.pieces.load("notes", self.obfuscated_name(cell)))
+
+    def encode(self) -> None:
+        """Encode what the attacker sees: the log, and the distinct obfuscated queries of all cells not yet attacked."""
+        attacked = [self.pieces.has("attack", self.attack_name(cell)) for cell in self.cells]
+        missing = [cell for cell, there in zip(self.cells, attacked, strict=True) if not there]
+        if not missing:
+            return
+        with self.clock.stage("encoding the log", "queries") as show:
+            self.store.ensure(self.inputs.log.texts, "query", show)
+        with self.clock.stage("encoding obfuscated queries", "queries") as show:
+            texts = dict.fromkeys(text for cell in missing for text in self.obfuscated(cell)["query"])
+            self.store.ensure(list(texts), "query", show)
+
+    def search(self) -> None:
+        """Ask every system for every distinct obfuscated query, and pool the answers by query."""
+        for system in range(len(self.inputs.options.systems)):
+            missing = [cell for cell in self.cells if not self.pieces.has("pool", self.pool_name(system, cell))]
+            if not missing:
+                continue
+            self._answers.clear()
+            retriever = self._retriever(system)
+            with self.clock.stage(f"searching ({self.inputs.options.systems[system][0]})") as show:
+                for number, cell in enumerate(missing):
+                    pool = self._pooled(cell, retriever, lambda part, at=number: show(at + part, len(missing)))
+                    self.pieces.save("pool", self.pool_name(system, cell), pool)
+                    show(number + 1, len(missing))
+
+    def _pooled(self, cell: Cell, retriever: Retriever, tell: Callable[[float], None]) -> pd.DataFrame:
+        """Return the pool of a cell: qid and docno, sorted, each document once."""
+        sent = self.obfuscated(cell)
+        texts = list(dict.fromkeys(sent["query"]))
+        new = [text for text in texts if text not in self._answers]
+        answers = dict(self._answers)
+        answers.update(
+            zip(
+                new,
+                retriever.search(new, self.inputs.depth, lambda done, total: tell(done / max(total, 1))),
+                strict=True,
+            )
+        )
+        if len(answers) <= _KEPT_ANSWERS:
+            self._answers = answers
+        rows: list[tuple[str, list[str]]] = []
+        for qid, group in sent.groupby("qid", sort=True):
+            rows.append((str(qid), sorted({docno for text in group["query"] for docno in answers[text].docnos})))
+        counts = [len(docnos) for _, docnos in rows]
+        return pd.DataFrame(
+            {
+                "qid": np.repeat(np.array([qid for qid, _ in rows], object), counts),
+                "docno": np.array([docno for _, docnos in rows for docno in docnos], object),
+            }
+        )
+
+    def _retriever(self, system: int) -> Retriever:
+        name = self.inputs.options.systems[system][0]
+        kind, _, model = name.partition(":")
+        if kind == "dense":
+            from quipukit.retrieval.dense import Dense
+
+            # An obfuscated query that the attacker encoded is not encoded again.
+            return Dense(self.inputs.collection, store=self._store_of(model or "minilm"), keep_queries=True)
+        found = load_retriever(name, self.inputs.collection)
+        # An engine may die in mid-run; what it has answered is kept, and the next run asks only for the rest.
+        return Saved(found, self.pieces.folder / "answers") if isinstance(found, HttpEngine) else found
+
+    def measure(self) -> None:
+        """Re-rank every pool with the original query, and measure what the user finds; nothing without judgements."""
+        if self.inputs.qrels.empty:
+            return
+        for system, (_, reranker) in enumerate(self.inputs.options.systems):
+            names = {cell: self.utility_name(system, cell) for cell in self.cells}
+            missing = [cell for cell in self.cells if not self.pieces.has("utility", names[cell])]
+            if not missing:
+                continue
+            pools = {cell: self.pieces.load("pool", self.pool_name(system, cell)) for cell in missing}
+            scorer = self._scorer(reranker)
+            with self.clock.stage(f"re-ranking ({reranker})", "documents") as show:
+                scores = _pair_scores(pools.values(), self.inputs.queries, scorer, show)
+            with self.clock.stage("measuring utility") as show:
+                for number, cell in enumerate(missing, 1):
+                    found = self._utility(cell, pools.pop(cell), scores)
+                    self.pieces.save("utility", names[cell], found)
+                    show(number, len(missing))
+
+    def _scorer(self, name: str) -> Scorer:
+        if name == "bm25":
+            return load_scorer(name, self.inputs.collection)
+        from quipukit.retrieval.dense import DenseScorer
+
+        model = name.removeprefix("dense:") if name != "dense" else "minilm"
+        return DenseScorer(self.inputs.collection, store=self._store_of(model))
+
+    def _utility(self, cell: Cell, pool: pd.DataFrame, scores: "Mapping[str, PairScores]") -> pd.DataFrame:
+        setting = dict(zip(SETTING, cell.setting.key, strict=True))
+        parts = []
+        for qid, group in pool.groupby("qid", sort=False):
+            docnos = group["docno"].to_numpy(object)
+            score = scores[str(qid)].of(docnos)
+            # Pools are sorted by docno, so that a stable sort by score breaks ties by docno.
+            order = np.argsort(-score, kind="stable")
+            parts.append(
+                pd.DataFrame(
+                    {"qid": str(qid), "docno": docnos[order], "score": score[order], "rank": np.arange(len(order))}
+                )
+            )
+        ranked = pd.concat(parts).assign(**setting) if parts else RANKED.empty()
+        only = pd.DataFrame([setting])
+        return SCORES.check(utility(ranked, self.inputs.qrels, self.inputs.options.measures, only))
+
+    def attack(self) -> None:
+        """Rank the log for every cell: one pass for all cells of a seed."""
+        for seed in self.inputs.seeds:
+            names = {cell: self.attack_name(cell) for cell in self.cells if cell.seed == seed}
+            missing = [cell for cell, name in names.items() if not self.pieces.has("attack", name)]
+            if not missing:
+                continue
+            ready = self._prepared(missing)
+            with self.clock.stage("ranking the log", "queries") as show:
+                ranks = ready.ranks(show) if ready else RANKS.empty()
+                for cell in missing:
+                    self.pieces.save("attack", names[cell], self._complete(cell, cell.of(ranks)))
+
+    def guess(self) -> None:
+        """Keep the attacker's best guesses for the example queries, under the first seed."""
+        mine = [cell for cell in self.cells if cell.seed == self.inputs.seeds[0]]
+        missing = [cell for cell in mine if not self.pieces.has("guesses", self.guesses_name(cell))]
+        if not missing:
+            return
+        with self.clock.stage("guessing the examples"):
+            ready = self._prepared(missing, set(self.inputs.examples))
+            columns = [*SETTING, "qid", "guess", "query", "similarity", "hit"]
+            guesses = ready.guesses(5) if ready else pd.DataFrame(columns=columns)
+            for cell in missing:
+                self.pieces.save("guesses", self.guesses_name(cell), cell.of(guesses)[columns])
+
+    def _prepared(self, cells: Sequence[Cell], only: set[str] | None = None) -> Attack | None:
+        sent = pd.concat([self.obfuscated(cell) for cell in cells], ignore_index=True)
+        if only is not None:
+            sent = sent[sent["qid"].isin(only)]
+        if sent.empty:
+            return None
+        return prepare(sent, self.inputs.queries, self.inputs.log, self.store.encoder, inject=False)
+
+    def _complete(self, cell: Cell, ranks: pd.DataFrame) -> pd.DataFrame:
+        """Add the queries of which the setting sent nothing: they cannot be guessed, and count as such."""
+        silent = [qid for qid in self.inputs.queries["qid"] if qid not in set(ranks["qid"])]
+        setting = dict(zip(SETTING, cell.setting.key, strict=True))
+        rows = [
+            {**setting, "attacker": QUIA, "qid": qid, "log_rank": np.inf, "better": -1, "tied": 0} for qid in silent
+        ]
+        whole = pd.concat([ranks, pd.DataFrame(rows, columns=list(RANKS.columns))]) if rows else ranks
+        return RANKS.check(_in_order(whole, self.inputs.queries["qid"]))
+
+    def compare_texts(self) -> None:
+        """Measure how near the obfuscated queries stay to the originals, in words and in meaning."""
+        missing = [cell for cell in self.cells if not self.pieces.has("likeness", self.likeness_name(cell))]
+        if not missing:
+            return
+        store = self.similarity_store
+        with self.clock.stage("comparing texts") as show:
+            for number, cell in enumerate(missing, 1):
+                sent = self.obfuscated(cell)
+                row = _likeness(sent, self.inputs.queries, store) if len(sent) else pd.DataFrame()
+                self.pieces.save("likeness", self.likeness_name(cell), row)
+                show(number, len(missing))
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """The scores of all documents that were pooled for one query."""
+
+    docnos: "np.ndarray[Any, Any]"  # sorted
+    scores: "np.ndarray[Any, np.dtype[np.float64]]"
+
+    def of(self, docnos: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.float64]]":
+        """Return the scores of some of them."""
+        return self.scores[np.searchsorted(self.docnos, docnos)]
+
+
+def _pair_scores(
+    pools: Any, queries: pd.DataFrame, scorer: Scorer, show: Callable[[float, float], None]
+) -> dict[str, PairScores]:
+    """Score every (query, document) pair once, whichever cells pooled it."""
+    found: dict[str, set[str]] = {}
+    for pool in pools:
+        for qid, group in pool.groupby("qid", sort=False):
+            found.setdefault(str(qid), set()).update(group["docno"])
+    texts = dict(zip(queries["qid"], queries["query"], strict=True))
+    ordered = {qid: sorted(docnos) for qid, docnos in found.items()}
+    scores = scorer.score_many([(texts[qid], docnos) for qid, docnos in ordered.items()], show)
+    return {
+        qid: PairScores(np.array(docnos, object), score)
+        for (qid, docnos), score in zip(ordered.items(), scores, strict=True)
+    }
+
+
+def _likeness(sent: pd.DataFrame, queries: pd.DataFrame, store: EncodingStore) -> pd.DataFrame:
+    alike = similarity(sent, queries, lambda texts: store.get(texts, "query"))
+    rates = failure_rates(sent, queries)
+    by_query = sent.groupby("qid", sort=False)["query"]
+    return alike.merge(rates, on=list(SETTING)).assign(distinct=(by_query.nunique() / by_query.size()).mean())
+
+
+def _in_order(frame: pd.DataFrame, qids: "pd.Series[Any]") -> pd.DataFrame:
+    place = {qid: number for number, qid in enumerate(qids)}
+    return frame.iloc[np.argsort(frame["qid"].map(place).to_numpy(np.int64), kind="stable")]
+
+
+def _resources(mechanism: Mechanism) -> list[str]:
+    """Return the fingerprints of what a mechanism is bound to."""
+    found = []
+    for name in RESOURCES:
+        resource = getattr(mechanism, name, None)
+        if resource is not None:
+            found.append(str(getattr(resource, "fingerprint", repr(resource))))
+    return found
+
+
+def run_here(
+    queries: pd.DataFrame,
+    groups: Sequence[list[Mechanism]],
+    n: int,
+    seed: int,
+    noise: str,
+    tell: Callable[[float], None],
+) -> Iterator[tuple[list[Mechanism], pd.DataFrame]]:
+    """Obfuscate group after group in this process."""
+    before = 0
+    for members in groups:
+
+        def part(done: float, total: float, before: int = before, count: int = len(members)) -> None:
+            tell(before + count * done / max(total, 1))
+
+        yield members, obfuscate(queries, members, n, seed=seed, noise=noise, progress=part)  # type: ignore[arg-type]
+        before += len(members)
