@@ -239,7 +239,9 @@ class Result:
 
     def _require_utility(self) -> None:
         if not self.judged:
-            raise InputError(f"{self.name} has no judgements, so the result holds risks alone; add qrels and run again.")
+            raise InputError(
+                f"{self.name} has no judgements, so the result holds risks alone; add qrels and run again."
+            )
 
     # --- on disk ---
 

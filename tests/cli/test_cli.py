@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from quipukit.cli import main
-from quipukit.cli.obfuscate import note_lines, spread_numbers
+from quipukit.cli.obfuscate import note_lines
+from quipukit.cli.spread import spread
 
 SMALL = "cat 0 0\ndog 1 0\nfish 0 2\nbird 3 1\nhorse 2 2\nmouse 0 3\n"
 
@@ -281,10 +282,10 @@ def test_vectors_lists_what_is_kept(tmp_path: Path, small: str, monkeypatch: pyt
 
 
 def test_numbers_after_e_are_spread() -> None:
-    assert spread_numbers(["q", "-e", "1", "5", "10", "-n", "3"]) == ["q", "-e", "1", "-e", "5", "-e", "10", "-n", "3"]
-    assert spread_numbers(["-e", "x", "5"]) == ["-e", "x", "-e", "5"]
-    assert spread_numbers(["-n", "3", "5"]) == ["-n", "3", "5"]
-    assert spread_numbers(["-e"]) == ["-e"]
+    assert spread(["q", "-e", "1", "5", "10", "-n", "3"]) == ["q", "-e", "1", "-e", "5", "-e", "10", "-n", "3"]
+    assert spread(["-e", "x", "5"]) == ["-e", "x", "-e", "5"]
+    assert spread(["-n", "3", "5"]) == ["-n", "3", "5"]
+    assert spread(["-e"]) == ["-e"]
 
 
 def test_notes_are_grouped_by_what_they_say() -> None:

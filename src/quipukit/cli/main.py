@@ -6,7 +6,8 @@ import warnings
 import typer
 
 from quipukit import __version__
-from quipukit.cli import attack, demo, listing, obfuscate, retrieve, score, similarity, utility, vectors
+from quipukit.cli import attack, demo, evaluate, listing, obfuscate, retrieve, score, similarity, utility, vectors
+from quipukit.cli.spread import spread
 from quipukit.errors import QuipukitError
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help="Hide search queries, and measure what is still found and who can still guess what was asked.",
 )
+app.command("evaluate")(evaluate.evaluate)
 app.command("obfuscate")(obfuscate.obfuscate)
 app.command("retrieve")(retrieve.retrieve)
 app.command("utility")(utility.utility)
@@ -52,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            app(obfuscate.spread_numbers(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+            app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
     except QuipukitError as fault:
         print(f"quipukit: {fault}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -30,36 +30,6 @@ Examples:
 """
 
 
-def spread_numbers(arguments: Sequence[str]) -> list[str]:
-    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``.
-
-    >>> spread_numbers(["-e", "1", "5", "-n", "3"])
-    ['-e', '1', '-e', '5', '-n', '3']
-    """
-    spread: list[str] = []
-    option = ""
-    fresh = False
-    for argument in arguments:
-        if argument in ("-e", "--epsilon"):
-            option, fresh = argument, True
-            continue
-        if option and (fresh or _is_number(argument)):
-            spread += [option, argument]
-            fresh = False
-            continue
-        option = ""
-        spread.append(argument)
-    return [*spread, option] if fresh else spread
-
-
-def _is_number(argument: str) -> bool:
-    try:
-        float(argument)
-    except ValueError:
-        return False
-    return True
-
-
 def obfuscate(
     query: str | None = typer.Argument(None, help="The query; '-' reads queries from standard input, one a line."),
     mechanism: list[str] = typer.Option(

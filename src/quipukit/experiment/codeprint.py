@@ -17,10 +17,18 @@ _VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "pos
 
 ROOMS = {
     "obfuscate": (*_WORDS, *_VECTORS, "obfuscation", "mechanisms", "guarantees"),
-    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections"),
-    "utility": (*_WORDS, *_VECTORS, "retrieval", "encoders", "measures.utility", "trec"),
-    "attack": (*_WORDS, "attackers", "encoders"),
-    "likeness": (*_WORDS, *_VECTORS, "mechanisms", "measures.similarity", "measures.deniability", "encoders"),
+    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "experiment.stages"),
+    "utility": (*_WORDS, *_VECTORS, "retrieval", "encoders", "measures.utility", "trec", "experiment.stages"),
+    "attack": (*_WORDS, "attackers", "encoders", "experiment.stages"),
+    "likeness": (
+        *_WORDS,
+        *_VECTORS,
+        "mechanisms",
+        "measures.similarity",
+        "measures.deniability",
+        "encoders",
+        "experiment.likeness",
+    ),
 }
 
 
@@ -36,8 +44,11 @@ def code_of(stage: str) -> str:
     return hash_of(files)
 
 
+@functools.cache
 def code_of_class(cls: type) -> str:
-    """Return the fingerprint of the file in which a class stands: for plugins, whose rooms are not known here."""
+    """Return the fingerprint of the file in which a plugin's class stands; those of this package are in its rooms."""
+    if cls.__module__.startswith("quipukit."):
+        return ""
     try:
         return hash_of([Path(inspect.getfile(cls))])
     except (TypeError, OSError):  # made at a prompt: there is no file, and nothing to compare later
@@ -48,8 +59,13 @@ def hash_of(files: Iterable[Path]) -> str:
     """Return a hash over the syntax of some files."""
     total = hashlib.sha256()
     for file in files:
-        total.update(_syntax(file.read_text(encoding="utf-8")).encode())
+        total.update(_syntax_of(file).encode())
     return total.hexdigest()
+
+
+@functools.cache
+def _syntax_of(file: Path) -> str:
+    return _syntax(file.read_text(encoding="utf-8"))
 
 
 def _syntax(source: str) -> str:

@@ -98,6 +98,6 @@ def bind_grid(specs: Sequence[Spec], skip: bool, **resources: Any) -> tuple[list
             refused.append({"spec": repr(one), "reason": str(fault)})
             continue
         bound.setdefault(made.spec, made)  # two ways to write one setting are one setting
-    if not bound or all(made.strategy == "reference" for made in bound.values()) and refused:
+    if not bound or (all(made.strategy == "reference" for made in bound.values()) and refused):
         raise SpecError(f"no setting is left to run; the first refusal was: {refused[0]['reason']}")
     return list(bound.values()), refused

@@ -128,7 +128,7 @@ class Inputs:
         for setting in self.settings:
             found = getattr(setting.bound, "vectors", None)
             if found is not None:
-                return found  # type: ignore[no-any-return]
+                return found
         return None
 
 
@@ -260,7 +260,8 @@ def _judgements(
         )
     without = len(asked) - mine.loc[mine["relevance"] > 0, "qid"].nunique()
     if without:
-        warnings.warn(f"{without} of {len(asked)} queries have no relevant document; utility is over the rest.", stacklevel=4)
+        line = f"{without} of {len(asked)} queries have no relevant document; utility is over the rest."
+        warnings.warn(line, stacklevel=4)
     return mine
 
 
@@ -280,7 +281,7 @@ def _log(options: Options, log: "QueryLog | Iterable[str] | None", documents: Co
 
 
 def source_name(source: str | os.PathLike[str] | None, fallback: str) -> str:
-    """Return how a source is called in a result: the last part of a path, for the rest says where a machine keeps it."""
+    """Return how a source is called in a result: of a path the last part, for the rest tells about a machine."""
     if source is None:
         return fallback
     text = os.fspath(source)

@@ -10,7 +10,8 @@
 | guesses | setting | what the attack depends on, and the example queries |
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,10 +26,10 @@ from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore
 from quipukit.experiment.codeprint import code_of, code_of_class
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Setting
+from quipukit.experiment.likeness import likeness
 from quipukit.experiment.pieces import Pieces, name_of
-from quipukit.experiment.watch import Clock
+from quipukit.experiment.watch import Clock, Progress
 from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
-from quipukit.measures.similarity import failure_rates, similarity
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import notes, obfuscate, plan
@@ -126,8 +127,10 @@ class Stages:
 
     def likeness_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds how near a cell's queries stay to the originals."""
-        model = load_encoder(SIMILARITY).fingerprint
-        return name_of("likeness", code_of("likeness"), self._sent(cell), self.inputs.prints["queries"], model)
+        bound = cell.setting.bound
+        law = [] if bound is None else [repr(bound.spec), code_of_class(type(bound)), *_resources(bound)]
+        known = [self.inputs.prints["queries"], _fingerprint(SIMILARITY)]
+        return name_of("likeness", code_of("likeness"), self._sent(cell), known, law)
 
     def guesses_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds what the attacker would guess for the example queries."""
@@ -141,13 +144,13 @@ class Stages:
         if name == "bm25" or "+http" in name:
             return ""
         kind, _, model = name.partition(":")
-        return load_encoder((model or "minilm") if kind == "dense" else name).fingerprint
+        return _fingerprint((model or "minilm") if kind == "dense" else name)
 
     # --- stages ---
 
     def obfuscate(self) -> None:
         """Obfuscate the queries of every cell that is not there; settings that can share work do."""
-        done = [self._has_obfuscated(cell) for cell in self.cells]
+        done = [self.has_obfuscated(cell) for cell in self.cells]
         missing = [cell for cell, there in zip(self.cells, done, strict=True) if not there]
         with self.clock.stage("obfuscating") as show:
             if self.inputs.given is not None:
@@ -157,8 +160,9 @@ class Stages:
                 return
             finished = 0
             for seed in self.inputs.seeds:
-                by_spec = {cell.setting.bound.spec: cell for cell in missing if cell.seed == seed and cell.setting.bound}
-                bound = [cell.setting.bound for cell in by_spec.values() if cell.setting.bound]
+                mine = [(cell, cell.setting.bound) for cell in missing if cell.seed == seed]
+                bound = [mechanism for _, mechanism in mine if mechanism is not None]
+                by_spec = {mechanism.spec: cell for cell, mechanism in mine if mechanism is not None}
                 groups = [[bound[number] for number in group] for group in plan(bound)]
                 options = self.inputs.options
                 before = finished
@@ -175,7 +179,8 @@ class Stages:
                     finished += len(members)
                     show(finished, len(missing))
 
-    def _has_obfuscated(self, cell: Cell) -> bool:
+    def has_obfuscated(self, cell: Cell) -> bool:
+        """Tell whether the obfuscated queries of a cell are there."""
         name = self.obfuscated_name(cell)
         return self.pieces.has("notes", name) and self.pieces.has("obfuscated", name)
 
@@ -214,25 +219,24 @@ class Stages:
             retriever = self._retriever(system)
             with self.clock.stage(f"searching ({self.inputs.options.systems[system][0]})") as show:
                 for number, cell in enumerate(missing):
-                    pool = self._pooled(cell, retriever, lambda part, at=number: show(at + part, len(missing)))
+
+                    def part(done: float, of: float, before: int = number, total: int = len(missing)) -> None:
+                        show(before + done / max(of, 1), total)
+
+                    pool = self._pooled(cell, retriever, part)
                     self.pieces.save("pool", self.pool_name(system, cell), pool)
                     show(number + 1, len(missing))
 
-    def _pooled(self, cell: Cell, retriever: Retriever, tell: Callable[[float], None]) -> pd.DataFrame:
+    def _pooled(self, cell: Cell, retriever: Retriever, show: Progress) -> pd.DataFrame:
         """Return the pool of a cell: qid and docno, sorted, each document once."""
         sent = self.obfuscated(cell)
         texts = list(dict.fromkeys(sent["query"]))
         new = [text for text in texts if text not in self._answers]
-        answers = dict(self._answers)
-        answers.update(
-            zip(
-                new,
-                retriever.search(new, self.inputs.depth, lambda done, total: tell(done / max(total, 1))),
-                strict=True,
-            )
-        )
-        if len(answers) <= _KEPT_ANSWERS:
-            self._answers = answers
+        if len(self._answers) > _KEPT_ANSWERS:
+            self._answers.clear()
+            new = texts
+        self._answers.update(zip(new, retriever.search(new, self.inputs.depth, show), strict=True))
+        answers = self._answers
         rows: list[tuple[str, list[str]]] = []
         for qid, group in sent.groupby("qid", sort=True):
             rows.append((str(qid), sorted({docno for text in group["query"] for docno in answers[text].docnos})))
@@ -353,7 +357,7 @@ class Stages:
         with self.clock.stage("comparing texts") as show:
             for number, cell in enumerate(missing, 1):
                 sent = self.obfuscated(cell)
-                row = _likeness(sent, self.inputs.queries, store) if len(sent) else pd.DataFrame()
+                row = likeness(sent, self.inputs.queries, cell.setting.bound, store)
                 self.pieces.save("likeness", self.likeness_name(cell), row)
                 show(number, len(missing))
 
@@ -371,7 +375,7 @@ class PairScores:
 
 
 def _pair_scores(
-    pools: Any, queries: pd.DataFrame, scorer: Scorer, show: Callable[[float, float], None]
+    pools: Iterable[pd.DataFrame], queries: pd.DataFrame, scorer: Scorer, show: Progress
 ) -> dict[str, PairScores]:
     """Score every (query, document) pair once, whichever cells pooled it."""
     found: dict[str, set[str]] = {}
@@ -387,11 +391,10 @@ def _pair_scores(
     }
 
 
-def _likeness(sent: pd.DataFrame, queries: pd.DataFrame, store: EncodingStore) -> pd.DataFrame:
-    alike = similarity(sent, queries, lambda texts: store.get(texts, "query"))
-    rates = failure_rates(sent, queries)
-    by_query = sent.groupby("qid", sort=False)["query"]
-    return alike.merge(rates, on=list(SETTING)).assign(distinct=(by_query.nunique() / by_query.size()).mean())
+@functools.cache
+def _fingerprint(encoder: str) -> str:
+    """Return the fingerprint of an encoder by name: its files are hashed, so once is enough."""
+    return load_encoder(encoder).fingerprint
 
 
 def _in_order(frame: pd.DataFrame, qids: "pd.Series[Any]") -> pd.DataFrame:

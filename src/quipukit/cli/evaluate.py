@@ -1,0 +1,162 @@
+"""``quipukit evaluate``: the whole loop in one command, from queries to a report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import print_table, say
+from quipukit.errors import InputError
+
+if TYPE_CHECKING:
+    from quipukit.experiment.inputs import Options
+    from quipukit.results import Result
+
+_INTERRUPTED = 130
+
+
+def evaluate(
+    collection: str = typer.Argument("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
+    mechanisms: list[str] = typer.Option(
+        [], "-m", "--mechanisms", help="Mechanisms: CMP (its whole grid) or 'CusText(k=20)@10'; several. [the paper's]"
+    ),
+    epsilons: list[float] = typer.Option(
+        [], "-e", "--epsilons", help="Epsilons for mechanisms without '@'; several. [1 5 10 12.5 15 17.5 20 25 30 50]"
+    ),
+    n: int | None = typer.Option(None, "-n", "--variants", min=1, help="Obfuscated variants per query. [50]"),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Folder for the result; the same one goes on."),
+    resume: Path | None = typer.Option(None, "--resume", help="Go on with the experiment of this folder, as it was."),
+    preset: str | None = typer.Option(None, help="A published set-up: quipu2025 or ecir2024; other options override."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan with its estimated cost, and stop."),
+    queries: Path | None = typer.Option(None, help="The queries to hide. [the collection's]"),
+    qrels: Path | None = typer.Option(None, help="Judgements in TREC's format. [the collection's]"),
+    obfuscated: Path | None = typer.Option(None, help="Measure queries obfuscated elsewhere: a file or a folder."),
+    topics: int | None = typer.Option(None, min=1, help="Take this many queries, spread evenly over all."),
+    log: str | None = typer.Option(None, help="The attacker's query log: a file, irds:ID or wordnet. [wordnet's own]"),
+    log_sample: int | None = typer.Option(None, min=1, help="Take a random sample of the log, of this size."),
+    inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
+    retriever: list[str] = typer.Option([], help="Search systems: bm25, dense[:MODEL], an engine's address. [bm25]"),
+    reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
+    depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
+    measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
+    encoder: str = typer.Option("minilm", help="The attacker's encoder: minilm, or any by name or folder."),
+    vectors: str | None = typer.Option(None, help="Word vectors: a pack's name or a text file. [the default pack]"),
+    k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
+    seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),
+    seeds: int = typer.Option(1, min=1, help="Noise seeds: repeat with so many, for the spread over the noise."),
+    noise: str = typer.Option("common", help="'common' noise for the settings of a mechanism, or 'independent'."),
+    skip_invalid: bool = typer.Option(False, "--skip-invalid", help="Leave out settings that a mechanism refuses."),
+    workers: int | None = typer.Option(None, min=1, help="Obfuscate and encode in so many local processes."),
+    dask: str | None = typer.Option(None, help="The same on a dask.distributed cluster, as tcp://host:8786."),
+    report: bool = typer.Option(True, help="Write the report when all is done."),
+) -> None:
+    """Hide queries with a grid of settings, search, attack, and report what is still found and who can still guess.
+
+    Everything that is finished is kept in the folder: after Ctrl-C, a crash or a full disk the same command, or
+    --resume, goes on where it stopped. Naming further mechanisms costs their own work only.
+
+    \b
+    Examples:
+      quipukit evaluate -m CMP VickreyMhl AEA -n 20 --topics 30 -o runs/try
+      quipukit evaluate --preset quipu2025 -o runs/wordnet
+      quipukit evaluate irds:vaswani --log wordnet -m CMP TEM -e 1 5 10 20 -o runs/vaswani
+      quipukit evaluate --preset quipu2025 --dry-run
+      quipukit evaluate --resume runs/try
+    """
+    from quipukit.cli.stages import StageView
+    from quipukit.experiment import run as experiment
+
+    if workers is not None and dask is not None:
+        raise InputError("--workers and --dask exclude each other; keep one.")
+    if resume is not None:
+        folder, options = resume, None
+    else:
+        options = _options(locals())
+        if dry_run:
+            _show_plan(options, output)
+            return
+        if output is None:
+            raise InputError("name a folder for the result with -o, for instance -o runs/first.")
+        folder = output
+    with StageView() as view:
+        try:
+            if options is None:
+                result = experiment.resume(folder, watch=view, help_from=_help(dask, workers))
+            else:
+                result = experiment.run(options, folder, watch=view, help_from=_help(dask, workers))
+        except KeyboardInterrupt:
+            view.close()
+            say(f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {folder}")
+            raise SystemExit(_INTERRUPTED) from None
+    _finish(result, folder, report)
+
+
+def _help(dask: str | None, workers: int | None) -> Any:
+    from quipukit.experiment import cluster
+
+    if dask is None and workers is None:
+        return cluster.no_help
+    return cluster.dask_help(dask, workers)
+
+
+def _options(given: dict[str, Any]) -> "Options":
+    """Return what was chosen: what a preset says, and above it what was said by hand."""
+    from quipukit.experiment import grid
+    from quipukit.experiment.inputs import MEASURES, Options
+
+    chosen = grid.preset(given["preset"]) if given["preset"] else None
+    if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
+        raise InputError("--obfuscated brings its own settings; leave out -m and -e.")
+    specs: tuple[str, ...] = ()
+    if given["obfuscated"] is None:
+        mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
+        epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
+        specs = tuple(map(repr, grid.expand(mechanisms, epsilons)))
+    named: dict[str, Any] = {
+        name: None if given[name] is None else str(given[name]) for name in ("queries", "qrels", "obfuscated")
+    }
+    alike = ("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise")
+    return Options(
+        collection=given["collection"],
+        specs=specs,
+        n=given["n"] or (chosen.n if chosen else 50),
+        systems=_systems(given["retriever"], given["reranker"], chosen),
+        depth=given["depth"] or (chosen.depth if chosen else None),
+        measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
+        skip_invalid=given["skip_invalid"],
+        **named,
+        **{name: given[name] for name in alike},
+    )
+
+
+def _systems(retrievers: list[str], rerankers: list[str], chosen: Any) -> tuple[tuple[str, str], ...]:
+    from quipukit.experiment.inputs import SYSTEMS
+
+    if not retrievers and not rerankers and chosen:
+        return tuple(chosen.systems)
+    names = retrievers or [retriever for retriever, _ in (chosen.systems if chosen else SYSTEMS)]
+    models = rerankers or ["minilm"]
+    if len(models) == 1:
+        models = models * len(names)
+    if len(models) != len(names):
+        raise InputError(f"{len(names)} retrievers need one re-ranker, or {len(names)} (found {len(models)}).")
+    return tuple(zip(names, models, strict=True))
+
+
+def _show_plan(options: "Options", folder: Path | None) -> None:
+    from quipukit.experiment.cost import estimate
+
+    plan = estimate(options, folder)
+    print_table("", ["stage", "to do", "unit", "about"], plan.rows(), plan.caption())
+
+
+def _finish(result: "Result", folder: Path, report: bool) -> None:
+    from quipukit.cli.report import print_scores
+
+    print_scores([result])
+    if report:
+        from quipukit.report.write import write_report
+
+        page = write_report([result], folder / "report")
+        say(f"report: {page}")
+    say(f"result: {folder}")

@@ -1,0 +1,62 @@
+"""Options that take several values after one name: ``-e 1 5 10``, ``-m CMP TEM``."""
+
+from collections.abc import Callable, Sequence
+
+from quipukit.errors import SpecError
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for names of mechanisms.
+
+    >>> spread(["-e", "1", "5", "-n", "3"])
+    ['-e', '1', '-e', '5', '-n', '3']
+    >>> spread(["-m", "CMP", "TEM@5", "wordnet"])
+    ['-m', 'CMP', '-m', 'TEM@5', 'wordnet']
+    """
+    several = list(arguments)
+    for names, belongs in _SEVERAL:
+        several = _spread(several, names, belongs)
+    return several
+
+
+def _spread(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[[str], bool]) -> list[str]:
+    found: list[str] = []
+    option = ""
+    fresh = False
+    for argument in arguments:
+        if argument in names:
+            option, fresh = argument, True
+            continue
+        if option and (fresh or belongs(argument)):
+            found += [option, argument]
+            fresh = False
+            continue
+        option = ""
+        found.append(argument)
+    return [*found, option] if fresh else found
+
+
+def _is_number(argument: str) -> bool:
+    try:
+        float(argument)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_mechanism(argument: str) -> bool:
+    from quipukit.specs import spec
+
+    if argument.startswith("-"):
+        return False
+    try:
+        spec(argument)
+    except SpecError:
+        return False
+    return True
+
+
+_SEVERAL = (
+    (("-e", "--epsilon", "--epsilons"), _is_number),
+    (("-m", "--mechanism", "--mechanisms"), _is_mechanism),
+)

@@ -1,0 +1,125 @@
+"""The stages of an experiment as they run: bars on a terminal, plain lines elsewhere; all on stderr."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from quipukit.cli.console import say
+from quipukit.experiment.watch import Progress, Watch
+
+_LINE_SECONDS = 10.0
+
+
+class StageView(Watch):
+    """Shows every stage with what is done, the rate and the time left."""
+
+    def __init__(self) -> None:
+        self._bars: Any = None
+        self._running: _Stage | None = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._bars = _bars()
+            self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the bars; what they showed last stays on the screen."""
+        self._end_stage()
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+    def stage(self, name: str, unit: str) -> Progress:
+        self._end_stage()
+        self._running = _Bar(self._bars, name, unit) if self._bars is not None else _Lines(name, unit)
+        return self._running.show
+
+    def say(self, line: str) -> None:
+        say(line)
+
+    def _end_stage(self) -> None:
+        if self._running is not None:
+            self._running.end()
+            self._running = None
+
+
+class _Stage:
+    def __init__(self, name: str, unit: str) -> None:
+        self.name, self.unit, self.begin = name, unit, time.monotonic()
+        self.done = 0.0
+
+    def show(self, done: float, total: float) -> None:
+        self.done = done
+
+    def end(self) -> None:
+        """Leave a line behind."""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begin
+
+    def rate(self) -> str:
+        """Return how fast it goes, in words."""
+        per_second = self.done / self.seconds if self.seconds > 0.5 else 0.0
+        if per_second >= 10:
+            return f"{per_second:,.0f} {self.unit}/s"
+        return f"{per_second:.1f} {self.unit}/s" if per_second >= 0.1 else ""
+
+
+class _Lines(_Stage):
+    """A line when a stage has taken some seconds, and one when it is over."""
+
+    def __init__(self, name: str, unit: str) -> None:
+        super().__init__(name, unit)
+        self._last = self.begin
+
+    def show(self, done: float, total: float) -> None:
+        super().show(done, total)
+        now = time.monotonic()
+        if now - self._last >= _LINE_SECONDS and total:
+            self._last = now
+            # What is done first is rarely typical: an estimate from the first tenth misleads.
+            left = f", about {self.seconds * (total - done) / done:.0f} s left" if done > 0.1 * total else ""
+            say(f"{self.name}: {done:,.0f} of {total:,.0f} {self.unit}, {self.rate()}{left}")
+
+    def end(self) -> None:
+        what = f"{self.done:,.0f} {self.unit}, " if self.done else ""
+        say(f"{self.name}: {what}{self.seconds:.1f} s")
+
+
+class _Bar(_Stage):
+    """A line of rich's progress display."""
+
+    def __init__(self, bars: Any, name: str, unit: str) -> None:
+        super().__init__(name, unit)
+        self._bars = bars
+        self._task = bars.add_task(name, total=None, what="", rate="")
+
+    def show(self, done: float, total: float) -> None:
+        super().show(done, total)
+        what = f"{done:,.0f} of {total:,.0f} {self.unit}"
+        self._bars.update(self._task, completed=done, total=total, what=what, rate=self.rate())
+
+    def end(self) -> None:
+        self._bars.update(self._task, total=max(self.done, 1.0), completed=max(self.done, 1.0), rate=self.rate())
+        self._bars.stop_task(self._task)
+
+
+def _bars() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description:<28}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[what]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+    )
