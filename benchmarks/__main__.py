@@ -15,6 +15,7 @@ NAMES = (
     "encoding",
     "ranks",
     "dense_memory",
+    "experiment",
 )
 
 

@@ -248,6 +248,7 @@ class Result:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the frames and, when they are all there, the manifest."""
         place = Path(folder)
+        (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
         for name in TABLES:
             with new_file(place / f"{name}.parquet") as draft:
                 getattr(self, name).to_parquet(draft, index=False, compression="zstd")

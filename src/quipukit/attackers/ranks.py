@@ -134,4 +134,8 @@ def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], size: 
         # Rounding apart, equal similarities are ties, and ties go by row.
         order = np.lexsort((rows, -np.round(scores, 12)), axis=1)[:, :top]
         rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
+    for number, centre in enumerate(centres):
+        # The last bits of a product depend on its shape. One row at a time: the same whoever is guessed beside.
+        found = [_unit(log_rows(row, row + 1))[0] for row in rows[number].tolist()]
+        scores[number] = [float((centre * vector).sum()) for vector in found]
     return rows, scores

@@ -63,9 +63,6 @@ def evaluate(
       quipukit evaluate --preset quipu2025 --dry-run
       quipukit evaluate --resume runs/try
     """
-    from quipukit.cli.stages import StageView
-    from quipukit.experiment import run as experiment
-
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
     if resume is not None:
@@ -78,25 +75,50 @@ def evaluate(
         if output is None:
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
+    execute(options, folder, _help(dask, workers), report)
+
+
+def execute(options: "Options | None", folder: Path, help_from: Any = None, report: bool = True) -> None:
+    """Run an experiment, or go on with that of the folder; print what it found and write the report."""
+    from quipukit.cli.stages import StageView
+    from quipukit.experiment import run as experiment
+    from quipukit.experiment.cluster import no_help
+
+    chosen = help_from or no_help
     with StageView() as view:
         try:
             if options is None:
-                result = experiment.resume(folder, watch=view, help_from=_help(dask, workers))
+                result = experiment.resume(folder, watch=view, help_from=chosen)
             else:
-                result = experiment.run(options, folder, watch=view, help_from=_help(dask, workers))
+                result = experiment.run(options, folder, watch=view, help_from=chosen)
+            page = _show(result, folder, view if report else None)
         except KeyboardInterrupt:
             view.close()
             say(f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {folder}")
             raise SystemExit(_INTERRUPTED) from None
-    _finish(result, folder, report)
+    if page is not None:
+        say(f"report: {page}")
+    say(f"result: {folder}")
+
+
+def _show(result: "Result", folder: Path, view: Any) -> Path | None:
+    from quipukit.cli.report import print_report
+    from quipukit.report.write import Report
+
+    made = Report([result])
+    page = made.write(folder / "report", progress=view.stage("writing the report", "parts")) if view else None
+    if view:
+        view.close()
+    print_report(made)
+    return page
 
 
 def _help(dask: str | None, workers: int | None) -> Any:
-    from quipukit.experiment import cluster
-
     if dask is None and workers is None:
-        return cluster.no_help
-    return cluster.dask_help(dask, workers)
+        return None
+    from quipukit.experiment.cluster import dask_help
+
+    return dask_help(dask, workers)
 
 
 def _options(given: dict[str, Any]) -> "Options":
@@ -107,7 +129,7 @@ def _options(given: dict[str, Any]) -> "Options":
     chosen = grid.preset(given["preset"]) if given["preset"] else None
     if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
         raise InputError("--obfuscated brings its own settings; leave out -m and -e.")
-    specs: tuple[str, ...] = ()
+    specs = tuple(map(repr, grid.expand(())))
     if given["obfuscated"] is None:
         mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
         epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
@@ -148,15 +170,3 @@ def _show_plan(options: "Options", folder: Path | None) -> None:
 
     plan = estimate(options, folder)
     print_table("", ["stage", "to do", "unit", "about"], plan.rows(), plan.caption())
-
-
-def _finish(result: "Result", folder: Path, report: bool) -> None:
-    from quipukit.cli.report import print_scores
-
-    print_scores([result])
-    if report:
-        from quipukit.report.write import write_report
-
-        page = write_report([result], folder / "report")
-        say(f"report: {page}")
-    say(f"result: {folder}")

@@ -6,7 +6,21 @@ import warnings
 import typer
 
 from quipukit import __version__
-from quipukit.cli import attack, demo, evaluate, listing, obfuscate, retrieve, score, similarity, utility, vectors
+from quipukit.cli import (
+    attack,
+    compare,
+    demo,
+    evaluate,
+    listing,
+    obfuscate,
+    recommend,
+    report,
+    retrieve,
+    score,
+    similarity,
+    utility,
+    vectors,
+)
 from quipukit.cli.spread import spread
 from quipukit.errors import QuipukitError
 
@@ -20,6 +34,9 @@ app = typer.Typer(
     help="Hide search queries, and measure what is still found and who can still guess what was asked.",
 )
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
+app.command("recommend")(recommend.recommend)
+app.command("compare")(compare.compare)
 app.command("obfuscate")(obfuscate.obfuscate)
 app.command("retrieve")(retrieve.retrieve)
 app.command("utility")(utility.utility)

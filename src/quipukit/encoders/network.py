@@ -1,6 +1,7 @@
 """The network itself: token numbers to vectors. Torch and transformers are imported here, when a text is encoded."""
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,11 @@ from numpy.typing import NDArray
 
 from quipukit.encoders.model_files import ModelFiles
 from quipukit.errors import ResourceError
+
+# A batch holds so many texts of one token length. With any number of rows, or with padding, the same text gets other
+# last bits in other company; with one number it does not.
+BATCH = 32
+STEP = 8
 
 _loaded: "weakref.WeakValueDictionary[str, Network]" = weakref.WeakValueDictionary()
 _lock = threading.Lock()
@@ -33,6 +39,7 @@ class Network:
         """Load tokeniser and weights; a model that cannot be loaded as it is raises ResourceError."""
         try:
             with _quiet():
+                self._longest = files.recipe.max_length
                 self._tokens = _tokeniser(files)
                 self._forward, self.dimension = (_plain if files.plain else _with_modules)(files)
         except Exception as fault:  # transformers, tokenizers and safetensors raise whatever they like
@@ -42,6 +49,22 @@ class Network:
     def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of every text, cut at the model's length."""
         return self._tokens(texts)
+
+    @functools.cached_property
+    def step(self) -> int:
+        """Return the multiple to which a batch is filled: eight texts where that moves no bit, else a whole batch.
+
+        Products of few rows may take another path through the processor's library. Whether they do here is tried
+        out, in a thread of `Workers`, as texts are encoded: most lengths of documents come too rarely to fill 32.
+        """
+        numbers = np.array(self.tokenise(["a b c d e f g h i j k l m n o p q r s t u v w x y z"])[0], np.int64)
+        for length in (length for length in (3, 7, 20) if length <= self._longest):
+            rows = np.stack([np.resize(np.roll(numbers, row), length) for row in range(BATCH)])
+            whole = self.forward(rows)
+            for size in range(STEP, BATCH, STEP):
+                if not np.array_equal(self.forward(rows[-size:]), whole[-size:]):
+                    return BATCH
+        return STEP
 
     def forward(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return one vector for every row of tokens; the rows have one length, so nothing is padded."""

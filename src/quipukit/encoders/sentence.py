@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.encoders.known import Recipe
 from quipukit.encoders.model_files import find_model, read_model, weights
+from quipukit.encoders.network import BATCH
 from quipukit.errors import InputError, ResourceError
 from quipukit.home import sha256
 from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
@@ -27,7 +28,6 @@ from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
 if TYPE_CHECKING:
     from quipukit.encoders.network import Network
 
-BATCH = 32
 MINILM = "minilm"
 _TOKENISE = 8192  # the tokeniser's own objects are some hundred times the size of the numbers kept of them
 
@@ -64,11 +64,16 @@ class SentenceEncoder(Encoder):
     def _set_up(self, name: str, folder: Path, known_as: str, options: dict[str, Any]) -> None:
         files = read_model(known_as, folder)
         self.name = name
+        self.source = known_as  # what `load_encoder` finds the model by, on this machine or another
         self._files = dataclasses.replace(files, recipe=_with_options(files.recipe, options))
         if options and not files.plain and {"pooling", "normalise"} & set(options):
             raise InputError(f"{name} brings modules of its own; its pooling and normalisation cannot be changed.")
         self.similarity = self.recipe.similarity
         self.fingerprint = self._files.fingerprint()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Loaded again where it arrives: weights that are in memory do not travel.
+        return {name: value for name, value in self.__dict__.items() if name != "_network"}
 
     @property
     def recipe(self) -> Recipe:
@@ -112,7 +117,7 @@ class SentenceEncoder(Encoder):
         length = int(starts[batch[0] + 1] - starts[batch[0]])
         if length == 0:  # a tokeniser that adds no marks leaves nothing of an empty text
             return np.zeros((len(batch), self.dimension), np.float32)
-        rows = np.concatenate([batch, np.full(BATCH - len(batch), batch[0])])
+        rows = np.concatenate([batch, np.full(-len(batch) % self._network.step, batch[0])])
         tokens = flat[starts[rows][:, None] + np.arange(length)].astype(np.int64)
         return self._network.forward(tokens)[: len(batch)]
 

@@ -44,6 +44,12 @@ def code_of(stage: str) -> str:
     return hash_of(files)
 
 
+def remember_code() -> None:
+    """Read all code now: a file that changes while an experiment runs is not the code that runs."""
+    for stage in ROOMS:
+        code_of(stage)
+
+
 @functools.cache
 def code_of_class(cls: type) -> str:
     """Return the fingerprint of the file in which a plugin's class stands; those of this package are in its rooms."""

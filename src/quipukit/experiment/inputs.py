@@ -153,7 +153,12 @@ def resolve(
     documents = load_collection(options.collection) if collection is None else collection
     given, originals = _given(options, obfuscated)
     asked = _queries(options, documents, queries, originals, given)
-    settings, skipped = _grid(options, vectors) if given is None else (_settings_of(given), [])
+    settings, skipped = _grid(options, vectors)
+    if given is not None:
+        # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
+        theirs = _settings_of(given)
+        names = {setting.mechanism for setting in theirs}
+        settings = [*theirs, *(setting for setting in settings if setting.mechanism not in names)]
     whole = _log(options, log, documents)
     known = sum(whole.row(text) >= 0 for text in asked["query"])
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.

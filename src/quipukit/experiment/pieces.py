@@ -63,8 +63,17 @@ class Pieces:
 
     def save(self, stage: str, name: str, frame: pd.DataFrame) -> None:
         """Write a piece, complete or not at all."""
+        plain = frame.copy(deep=False)
+        plain.attrs = {}  # they tell of the batch that the rows came in, and a piece must not depend on that
         with writing(self.folder), new_file(self.path(stage, name)) as draft:
-            frame.to_parquet(draft, index=False, compression="zstd")
+            plain.to_parquet(draft, index=False, compression="zstd")
+
+
+def sweep(folder: Path) -> None:
+    """Remove the drafts that killed runs left in the folder of an experiment; only for the run that holds it."""
+    for pattern in (".*-????????.json", ".*-????????.parquet", "pieces/*/.*-????????.parquet"):
+        for draft in folder.glob(pattern):
+            draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -18,9 +18,10 @@ from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
 from quipukit.errors import FileError, InputError
 from quipukit.experiment.cluster import Help, no_help
+from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
-from quipukit.experiment.pieces import Pieces, alone, writing
+from quipukit.experiment.pieces import Pieces, alone, sweep, writing
 from quipukit.experiment.settings import settings_frame
 from quipukit.experiment.stages import Stages
 from quipukit.experiment.watch import Clock, Watch
@@ -80,7 +81,7 @@ def evaluate(
         log=named("log", log, "given"),
         encoder=named("encoder", encoder, "given") or "minilm",
         vectors=named("vectors", vectors, "given"),
-        specs=() if obfuscated is not None else tuple(map(repr, expand(_paper(specs), epsilons))),
+        specs=tuple(map(repr, expand((), ()) if obfuscated is not None else expand(_paper(specs), epsilons))),
         n=n,
         **choices,
     )
@@ -106,6 +107,7 @@ def run(
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(alone(folder))
         _claim(folder, options, given=sorted(objects))
+        remember_code()
         clock = Clock(watch or Watch())
         inputs = resolve(options, **objects)
         for refused in inputs.skipped:
@@ -146,7 +148,8 @@ def _claim(folder: Path, options: Options, given: list[str]) -> None:
     """Write down what is run here; refuse a folder that belongs to another experiment, or to something else."""
     before = _begun(folder)
     if before is None:
-        strangers = [path.name for path in folder.iterdir() if path.name != ".lock"]
+        ours = (".lock", ".experiment-????????.json")  # the second is a draft, of a run that was killed at once
+        strangers = [path.name for path in folder.iterdir() if not any(path.match(name) for name in ours)]
         if strangers:
             raise InputError(f"{folder} holds other files ({strangers[0]} ...); name a new folder.")
     else:
@@ -163,6 +166,7 @@ def _claim(folder: Path, options: Options, given: list[str]) -> None:
     content = {"form": FORM, "options": dataclasses.asdict(options), "given": given}
     with writing(folder), new_file(folder / BEGUN) as draft:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    sweep(folder)
 
 
 def _shown(value: Any) -> str:
@@ -263,7 +267,7 @@ def _manifest(inputs: Inputs) -> dict[str, Any]:
         if vectors is None
         else {"name": vectors.name, "words": len(vectors), "fingerprint": vectors.fingerprint},
         "obfuscated": source_name(options.obfuscated, ""),
-        "n": options.n if inputs.given is None else None,
+        "n": options.n,
         "noise": options.noise if inputs.given is None else None,
         "seeds": inputs.seeds,
         "k": options.k,

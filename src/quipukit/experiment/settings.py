@@ -26,8 +26,8 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
     likeness = pd.concat([stages.pieces.load("likeness", stages.likeness_name(cell)) for cell in cells])
     sent = pd.concat([stages.obfuscated(cell)[["qid"]].assign(seed=cell.seed) for cell in cells])
     counts = sent.groupby(["seed", "qid"]).size()
-    asked = inputs.options.n if inputs.given is None else int(counts.max()) if len(counts) else 0
     mechanism = setting.bound
+    asked = inputs.options.n if mechanism is not None else int(counts.max()) if len(counts) else 0
     return {
         **dict(zip(SETTING, setting.key, strict=True)),
         "strategy": setting.strategy,

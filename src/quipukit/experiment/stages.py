@@ -94,12 +94,11 @@ class Stages:
 
     def obfuscated_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds a cell's obfuscated queries."""
-        inputs = self.inputs
-        if inputs.given is not None:
+        inputs, mechanism = self.inputs, cell.setting.bound
+        if mechanism is None:
+            assert inputs.given is not None
             content = cell.of(inputs.given)[["qid", "variant", "query"]].to_dict("list")
             return name_of("given", cell.setting.key, content, inputs.prints["queries"])
-        mechanism = cell.setting.bound
-        assert mechanism is not None
         chosen = [repr(mechanism.spec), inputs.options.n, cell.seed, inputs.options.noise]
         code = [code_of("obfuscate"), code_of_class(type(mechanism))]
         return name_of("obfuscate", code, inputs.prints["queries"], chosen, _resources(mechanism))
@@ -123,7 +122,8 @@ class Stages:
         """Return the name of the piece that holds a cell's ranks."""
         prints = self.inputs.prints
         known = [prints[name] for name in ("queries", "log", "encoder")]
-        return name_of("attack", code_of("attack"), self._sent(cell), known)
+        # With the setting: where two of them send nothing at all, what they sent is the same.
+        return name_of("attack", code_of("attack"), self._sent(cell), cell.setting.key, known)
 
     def likeness_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds how near a cell's queries stay to the originals."""
@@ -152,13 +152,12 @@ class Stages:
         """Obfuscate the queries of every cell that is not there; settings that can share work do."""
         done = [self.has_obfuscated(cell) for cell in self.cells]
         missing = [cell for cell, there in zip(self.cells, done, strict=True) if not there]
+        given = [cell for cell in missing if cell.setting.bound is None]
         with self.clock.stage("obfuscating") as show:
-            if self.inputs.given is not None:
-                for number, cell in enumerate(missing, 1):
-                    self._save_obfuscated(cell, cell.of(self.inputs.given), NOTES.empty())
-                    show(number, len(missing))
-                return
-            finished = 0
+            for cell in given:
+                assert self.inputs.given is not None
+                self._save_obfuscated(cell, cell.of(self.inputs.given), NOTES.empty())
+            finished = len(given)
             for seed in self.inputs.seeds:
                 mine = [(cell, cell.setting.bound) for cell in missing if cell.seed == seed]
                 bound = [mechanism for _, mechanism in mine if mechanism is not None]

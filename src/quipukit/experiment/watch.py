@@ -1,9 +1,9 @@
 """What an experiment tells while it runs, and how long its stages took."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Clock:
     watch: Watch
     laps: dict[str, Lap] = field(default_factory=dict)
 
-    @contextmanager
+    @contextlib.contextmanager
     def stage(self, name: str, unit: str = "cells") -> Iterator[Progress]:
         """Run a stage under the clock; a stage that comes again adds to its lap."""
         tell = self.watch.stage(name, unit)
@@ -63,7 +63,9 @@ class Clock:
 
     def save(self, path: Path) -> None:
         """Add this session's laps to a file of all sessions."""
-        past = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        past = []
+        with contextlib.suppress(OSError, ValueError):  # of no use to a result, and so no reason to stop
+            past = json.loads(path.read_text(encoding="utf-8"))
         session = [asdict(lap) for lap in self.laps.values()]
         with new_file(path) as draft:
             draft.write_text(json.dumps([*past, session], indent=1) + "\n", encoding="utf-8")

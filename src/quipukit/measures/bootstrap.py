@@ -70,11 +70,9 @@ def bootstrap_scores(
     """
     sides = _pair(risks, utilities)
     scores = _replicated(sides, _weights(sides, replicates, seed), order)
-    tails = _tails(level)
     rows = []
     for curve, (score, drawn) in scores.items():
-        low, high = np.quantile(drawn, tails)
-        rows.append((*curve.name, score, low, high, float(drawn.std()), len(sides.qids)))
+        rows.append((*curve.name, score, *interval(drawn, level), float(drawn.std()), len(sides.qids)))
     return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", "queries"])
 
 
@@ -100,7 +98,6 @@ def compare(
     """
     sides = _pair(risks, utilities)
     scores = _replicated(sides, _weights(sides, replicates, seed), order)
-    tails = _tails(level)
     known = list(dict.fromkeys(curve.mechanism for curve in scores))
     for name in mechanisms or ():
         if name not in known:
@@ -114,8 +111,7 @@ def compare(
         family = []
         for first, second in itertools.combinations(wanted, 2):
             (score, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
-            low, high = np.quantile(drawn - others, tails)
-            family.append((first, second, attacker, measure, score - other, low, high, _p_value(drawn - others)))
+            family.append((first, second, attacker, measure, score - other, *judge(drawn - others, level)))
         corrected = holm([row[-1] for row in family])
         rows += [(*row, p, len(sides.qids)) for row, p in zip(family, corrected, strict=True)]
     columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]
@@ -134,6 +130,64 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = np.empty_like(given)
     corrected[order] = np.minimum(steps, 1.0)
     return [float(p) for p in corrected]
+
+
+# --- pieces for other questions of the same kind -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Risk and utility per query (rows) and setting (columns), for one attacker and one measure of utility.
+
+    Mechanisms are in the order they come in, their settings in increasing order of the parameter.
+    """
+
+    attacker: str
+    measure: str
+    qids: tuple[str, ...]
+    settings: tuple[tuple[str, str, float], ...]
+    risk: Floats
+    utility: Floats
+
+
+def grids(risks: pd.DataFrame, utilities: pd.DataFrame) -> dict[tuple[str, str], Grid]:
+    """Return the grid of every attacker and measure of utility; queries and absence count as in `points`."""
+    sides = _pair(risks, utilities)
+    grouped: dict[tuple[str, str], list[_Curve]] = {}
+    for curve in sides.curves():
+        grouped.setdefault((curve.attacker, curve.measure), []).append(curve)
+    return {
+        key: Grid(
+            *key,
+            tuple(sides.qids),
+            tuple((curve.mechanism, curve.parameter, value) for curve in curves for value in curve.values),
+            sides.risk[:, [column for curve in curves for column in curve.risk_columns]],
+            sides.utility[:, [column for curve in curves for column in curve.utility_columns]],
+        )
+        for key, curves in grouped.items()
+    }
+
+
+def draw(queries: int, replicates: int = REPLICATES, seed: Seed = 0) -> Floats:
+    """Return one row a replicate: how often each query was drawn, divided by the number of draws."""
+    if replicates < 1:
+        raise InputError(f"replicates must be a whole number of at least 1 (found {replicates!r}).")
+    return np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=replicates) / queries
+
+
+def interval(drawn: Floats, level: float = LEVEL) -> tuple[float, float]:
+    """Return the percentile interval of a score from its replicates."""
+    low, high = np.quantile(drawn, _tails(level))
+    return float(low), float(high)
+
+
+def judge(differences: Floats, level: float = LEVEL, floor: float = 0.0) -> tuple[float, float, float]:
+    """Return the interval of a difference and its p-value (see `compare`) from its replicates.
+
+    ``floor`` is the least p-value that so few queries can give: 2^(1 - n) for n pairs, which a test that swaps the two
+    sides of each pair cannot go below either. The replicates of one query all agree, and prove nothing.
+    """
+    return (*interval(differences, level), max(floor, _p_value(differences)))
 
 
 # --- the two sides ------------------------------------------------------------------------------------------------
@@ -257,12 +311,7 @@ def _matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Floats, list[tupl
 
 
 def _weights(sides: _Sides, replicates: int, seed: Seed) -> Floats:
-    """Return one row a replicate: how often each query was drawn, divided by the number of draws."""
-    if replicates < 1:
-        raise InputError(f"replicates must be a whole number of at least 1 (found {replicates!r}).")
-    count = len(sides.qids)
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=replicates)
-    return drawn / count
+    return draw(len(sides.qids), replicates, seed)
 
 
 def _replicated(sides: _Sides, weights: Floats, order: Order) -> dict[_Curve, tuple[float, Floats]]:

@@ -1,0 +1,114 @@
+"""``quipukit compare``: two results side by side."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import plain, print_table
+from quipukit.cli.recommend import print_wrapped, without_nan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from quipukit.comparison import Comparison
+
+
+def compare(
+    first: Path = typer.Argument(help="A result, A: the folder that `quipukit evaluate -o` wrote."),
+    second: Path = typer.Argument(help="Another result, B."),
+    measure: str | None = typer.Option(None, help="Measure of utility. [the first that both have]"),
+    system: str | None = typer.Option(None, help="Search system, in both. [the first of each]"),
+    settings: bool = typer.Option(False, "--settings", help="Compare risk and utility of every setting too."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_tsv: bool = typer.Option(
+        False, "--tsv", help="Print tab-separated rows: the scores, or with --settings the settings."
+    ),
+) -> None:
+    """Compare the scores of two results: what differs between the runs, which scores differ, and whether by chance.
+
+    Where both are of the same queries, the same ones are drawn for both (paired bootstrap); else the difference is that
+    of two independent samples. p is corrected after Holm for all rows of the same attacker; * marks p below 0.05.
+
+    \b
+    Examples:
+      quipukit compare runs/a runs/b
+      quipukit compare runs/a runs/b --measure SetR --settings
+      quipukit compare runs/a runs/b --json
+    """
+    from quipukit.comparison import compare_results
+    from quipukit.results import Result
+
+    found = compare_results(Result.load(first), Result.load(second), measure=measure, system=system)
+    if as_json:
+        print(json.dumps(_plain(found, first, second), ensure_ascii=False, indent=1))
+    elif as_tsv:
+        table = found.settings if settings else found.scores
+        print(table.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+    else:
+        _show(found, first, second, settings)
+
+
+def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> None:
+    for letter, path, system, queries in zip("AB", (first, second), found.systems, found.queries, strict=False):
+        print_wrapped(f"{letter}: {path} ({system}, {queries} queries)", "   ")
+    print()
+    if found.differs.empty:
+        print_wrapped("By their manifests the two runs were set up alike.")
+    else:
+        print_wrapped("What differs between the two runs; a difference of scores may come from any of it:")
+        print_table("", ["", "A", "B"], [[row.what, row.first, row.second] for row in found.differs.itertuples()])
+    for attacker, rows in found.scores.groupby("attacker", sort=False):
+        _print_rows(f"QuIPU, {attacker} attacker, {found.measure}", "mechanism", found, rows)
+    if settings:
+        for (side, attacker), rows in found.settings.groupby(["side", "attacker"], sort=False):
+            title = f"Utility, {found.measure}" if side == "utility" else f"Risk, {attacker} attacker"
+            _print_rows(title, "setting", found, rows)
+    original = found.settings[(found.settings["mechanism"] == "Identity") & (found.settings["side"] == "utility")]
+    if not settings and len(original):
+        _print_rows(f"Original queries, {found.measure}", "setting", found, original)
+    print()
+    drawn = "paired" if found.paired else "NOT paired"
+    print_wrapped(
+        f"- Bootstrap over queries, {drawn}, {found.replicates:,} replicates; * p (Holm) below {1 - found.level:.2g}."
+    )
+    for note in found.notes:
+        print_wrapped(f"- {note}", "  ")
+
+
+def _print_rows(title: str, heading: str, found: "Comparison", rows: "pd.DataFrame") -> None:
+    cells = [
+        [
+            row["mechanism"] if heading == "mechanism" else _setting(row),
+            *(f"{row[side]:.3f}" for side in ("first", "second")),
+            _signed(row["difference"]),
+            f"[{_signed(row['low'])}, {_signed(row['high'])}]",
+            f"{_p(row['p_holm'])}{' *' if row['p_holm'] < 1 - found.level else ''}",
+        ]
+        for row in rows.to_dict("records")
+    ]
+    print_table(title, [heading, "A", "B", "A - B", f"{100 * found.level:g} %", "p (Holm)"], cells)
+
+
+def _signed(number: float) -> str:
+    text = f"{number:+.3f}"
+    return text if float(text) else "0.000"
+
+
+def _p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
+
+
+def _setting(row: dict[Any, Any]) -> str:
+    return f"{row['mechanism']}@{plain(row['value'])}" if row["parameter"] else str(row["mechanism"])
+
+
+def _plain(found: "Comparison", first: Path, second: Path) -> dict[str, Any]:
+    from dataclasses import fields
+
+    told = {field.name: getattr(found, field.name) for field in fields(found)}
+    for name in ("differs", "scores", "settings"):
+        told[name] = told[name].to_dict("records")
+    told["queries"] = dict(zip(("first", "second", "common"), found.queries, strict=True))
+    return without_nan({"first": str(first), "second": str(second), **told})

@@ -1,0 +1,79 @@
+"""``quipukit report``: what an experiment found, as one page, figures and tables."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from quipukit.cli.console import print_table, progress, say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from quipukit.report.write import Report
+
+
+def report(
+    runs: list[Path] = typer.Argument(metavar="RUN...", help="Folders that `quipukit evaluate -o` wrote."),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Folder of the report. [report in the first RUN]"),
+    measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
+    examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+) -> None:
+    """Write a report of one or several experiments: a page for browsers, figures and tables for papers.
+
+    The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). On stdout is
+    Table 1: the QuIPU score of every mechanism against every attacker. Without judgements it is the risk of every
+    setting.
+
+    \b
+    Examples:
+      quipukit report runs/wordnet
+      quipukit report runs/wordnet runs/vaswani -o report --measure nDCG@10
+      quipukit report runs/wordnet --no-examples --tsv
+    """
+    from quipukit.report.write import Report
+    from quipukit.results import Result
+
+    made = Report([Result.load(run) for run in runs], measure=measure)
+    with progress("writing the report") as show:
+        page = made.write(output or runs[0] / "report", examples=examples, progress=show)
+    if as_json or as_tsv:
+        _print_frame(made.frame, as_json)
+    else:
+        print_report(made)
+    say(f"wrote {page}")
+
+
+def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
+    if as_json:
+        # Through pandas, which writes null for a missing number.
+        print(json.dumps(json.loads(frame.to_json(orient="records")), ensure_ascii=False, indent=1))
+    else:
+        print(frame.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+
+
+def print_report(made: "Report") -> None:
+    """Print Table 1, or where nothing was judged the risks."""
+    blocks = made.blocks
+    from quipukit.report import tables
+    from quipukit.report.sheet import Sheet
+
+    sheets: list[tuple[str, Sheet]] = []
+    if any(block.judged for block in blocks):
+        sheets.append(("", tables.table_1(blocks)))
+    sheets += [(f"{block.name}: risk alone", tables.points(block)) for block in blocks if not block.judged]
+    for title, sheet in sheets:
+        groups = [name for name, width in sheet.groups for _ in range(width)] if len(sheet.groups) > 1 else []
+        over = [""] * sheet.stubs + groups if groups else [""] * len(sheet.headings)
+        headings = [
+            f"{group}\n{heading}" if group else heading for group, heading in zip(over, sheet.headings, strict=True)
+        ]
+        rows = [
+            [section.heading, *(("*" if cell.bold else "") + cell.plain for cell in row)]
+            for section in sheet.sections
+            for row in section.rows
+        ]
+        print_table(title, ["Strategy", *headings], rows, sheet.caption.replace("Bold:", "*").replace("`", ""))

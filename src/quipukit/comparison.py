@@ -1,0 +1,340 @@
+"""Two results side by side: which scores differ, whether chance explains it, and what else differs between the runs.
+
+Where both results have queries in common, these are drawn with replacement, the same ones for both, and the spread of
+the difference is over such draws: what makes a query easy or hard for both stays out of it. Where they are of other
+queries, each result has draws of its own, and the difference spreads as much as both together.
+
+Differences are first - second. Mechanisms are scored on the settings that both results have: a QuIPU score depends on
+its grid. p-values are those of `quipukit.measures.bootstrap.compare`, but never below what so few queries can show
+(2^(1 - n) for n pairs); ``p_holm`` is corrected for all mechanisms of the same attacker, or for all settings of the
+same attacker or measure.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.errors import InputError
+from quipukit.frames import SETTING
+from quipukit.measures.bootstrap import LEVEL, Floats, Grid, Seed, draw, grids, holm, judge
+from quipukit.measures.quipu import area
+from quipukit.specs import format_value
+
+if TYPE_CHECKING:
+    from quipukit.results import Result
+
+REPLICATES = 10_000  # Holm multiplies the least p-value, 2 / (replicates + 1), by the number of settings
+FEW = 10  # queries: with fewer, intervals of a bootstrap are too narrow
+
+_FOUND = ("first", "second", "difference", "low", "high", "p")
+# Told elsewhere: settings by name, queries by count, systems and measures by choice.
+_TOLD = ("form", "specs", "skipped", "examples", "queries", "systems", "measures")
+_HASH = "fingerprint"
+_WIDTH = 40
+_DUST = 1e-12
+
+Setting = tuple[str, str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two results compared; differences are first - second.
+
+    ``scores``: mechanism, attacker, measure, settings (how many both have), first, second, difference, low, high, p,
+    p_holm. ``settings``: mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and
+    the same numbers. ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the
+    second and of both; ``paired`` tells whether the same were drawn for both.
+    """
+
+    measure: str
+    systems: tuple[str, str]
+    paired: bool
+    queries: tuple[int, int, int]
+    level: float
+    replicates: int
+    differs: pd.DataFrame
+    scores: pd.DataFrame
+    settings: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def compare_results(
+    first: "Result",
+    second: "Result",
+    *,
+    measure: str | None = None,
+    system: str | None = None,
+    level: float = LEVEL,
+    replicates: int = REPLICATES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Return the differences of scores between two results, per mechanism and per setting, with what may cause them.
+
+    ``measure`` defaults to the first that both have, ``system`` to the first of each.
+    """
+    measure = _measure(first, second, measure)
+    systems = (system or first.systems[0], system or second.systems[0])
+    frames = [_frames(result, measure, name) for result, name in zip((first, second), systems, strict=True)]
+    settings = [_settings(*pair) for pair in frames]
+    both = set(settings[0]) & set(settings[1])
+    if not both:
+        names = (", ".join(dict.fromkeys(name for name, *_ in side)) for side in settings)
+        raise InputError("the results have no setting in common: the first has {}, the second {}.".format(*names))
+    paired, common, why = _pairing(first, second, frames)
+    keep = common if paired else None
+    sides = [{grid.attacker: grid for grid in grids(*_cut(pair, both, keep)).values()} for pair in frames]
+    attackers = [name for name in sides[0] if name in sides[1]]
+    if not attackers:
+        raise InputError(
+            f"the results have no attacker in common: the first has {', '.join(sides[0])}, the second "
+            f"{', '.join(sides[1])}."
+        )
+    sizes = [len(next(iter(side.values())).qids) for side in sides]
+    rng = np.random.default_rng(seed)
+    weights = [draw(sizes[0], replicates, rng)]
+    weights.append(weights[0] if paired else draw(sizes[1], replicates, rng))
+    floor = 2.0 ** (1 - sizes[0]) if paired else 2 / math.comb(sum(sizes), sizes[0])
+    judged = _Judge(level, floor)
+
+    scores, rows = [], []
+    for attacker in attackers:
+        pair = sides[0][attacker], sides[1][attacker]
+        scores.append(judged.family(_curves(*pair, weights), attacker=attacker, measure=measure))
+        rows.append(judged.family(_means("risk", *pair, weights), side="risk", attacker=attacker, measure=""))
+    rows.append(judged.family(_means("utility", *pair, weights), side="utility", attacker="", measure=measure))
+    table = pd.concat([frame for frame in scores if len(frame)] or scores[:1], ignore_index=True)
+    means = pd.concat(rows, ignore_index=True)
+    lone = [name for name, count in _counts(pair[0]).items() if count == 1]
+    return Comparison(
+        measure=measure,
+        systems=systems,
+        paired=paired,
+        queries=(len(first.queries), len(second.queries), len(common)),
+        level=level,
+        replicates=replicates,
+        differs=_differs(first, second, systems),
+        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", *_FOUND, "p_holm"]),
+        settings=means[[*SETTING, "side", "attacker", "measure", *_FOUND, "p_holm"]],
+        notes=(
+            *why,
+            *_equal(means),
+            *_lone(lone),
+            *_missing(settings, both),
+            *_attackers(sides),
+            *_few(sizes),
+            *_coarse(both, replicates, level),
+        ),
+    )
+
+
+# --- what is compared ---------------------------------------------------------------------------------------------
+
+
+def _measure(first: "Result", second: "Result", measure: str | None) -> str:
+    main = first._measure(measure)  # refuses a result without judgements
+    second._measure(measure)
+    if measure is not None:
+        return measure
+    both = [name for name in first.measures if name in second.measures]
+    if not both:
+        raise InputError(
+            f"the results have no measure of utility in common: the first has {', '.join(first.measures)}, the second "
+            f"{', '.join(second.measures)}."
+        )
+    return main if main in both else both[0]
+
+
+def _frames(result: "Result", measure: str, system: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    utilities = result.utilities(system)
+    return result.risks(), utilities[utilities["measure"] == measure]
+
+
+def _settings(risks: pd.DataFrame, utilities: pd.DataFrame) -> list[Setting]:
+    measured = [
+        frame[list(SETTING)].drop_duplicates().itertuples(index=False, name=None) for frame in (risks, utilities)
+    ]
+    with_risk, with_utility = list(measured[0]), set(measured[1])
+    return [setting for setting in with_risk if setting in with_utility]
+
+
+def _cut(
+    frames: tuple[pd.DataFrame, pd.DataFrame], settings: set[Setting], qids: set[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    wanted = pd.MultiIndex.from_tuples(sorted(settings), names=list(SETTING))
+
+    def cut(frame: pd.DataFrame) -> pd.DataFrame:
+        kept = frame[pd.MultiIndex.from_frame(frame[list(SETTING)]).isin(wanted)]
+        return kept if qids is None else kept[kept["qid"].isin(qids)]
+
+    return cut(frames[0]), cut(frames[1])
+
+
+def _pairing(
+    first: "Result", second: "Result", frames: list[tuple[pd.DataFrame, pd.DataFrame]]
+) -> tuple[bool, set[str], list[str]]:
+    """Tell whether the results are of the same queries, which they share, and what to say about it."""
+    texts = [dict(zip(result.queries["qid"], result.queries["query"], strict=True)) for result in (first, second)]
+    measured = [set(risks["qid"]) & set(utilities["qid"]) for risks, utilities in frames]
+    shared = measured[0] & measured[1]
+    other = sum(texts[0].get(qid) != texts[1].get(qid) for qid in shared)
+    unpaired = "so the difference is that of two independent samples, and far less is significant"
+    if not shared:
+        return False, set(), [f"The results have no query id in common, {unpaired}."]
+    if other:
+        # Ids are told, never texts.
+        return False, set(), [f"Of {len(shared)} shared query ids {other} have another text, {unpaired}."]
+    if len(shared) < max(map(len, measured)):
+        counts = " and ".join(str(len(qids)) for qids in measured)
+        return True, shared, [f"Of {counts} queries the results share {len(shared)}; all numbers are over these."]
+    return True, shared, []
+
+
+# --- the differences ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Judge:
+    level: float
+    floor: float
+
+    def family(
+        self, found: list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]], **names: str
+    ) -> pd.DataFrame:
+        """Return one row a difference, with p-values corrected for their number."""
+        rows = []
+        for name, (score, drawn), (other, others) in found:
+            numbers = (score, other, score - other, *judge(drawn - others, self.level, self.floor))
+            rows.append({**name, **names, **dict(zip(_FOUND, numbers, strict=True))})
+        frame = pd.DataFrame(rows)
+        return frame.assign(p_holm=holm(frame["p"])) if rows else frame
+
+
+def _counts(grid: Grid) -> dict[str, int]:
+    return dict(Counter(mechanism for mechanism, *_ in grid.settings))
+
+
+def _curves(
+    first: Grid, second: Grid, weights: list[Floats]
+) -> list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]]:
+    """Return the QuIPU score of every mechanism with a curve: on all queries and on every replicate."""
+    found = []
+    for mechanism, count in _counts(first).items():
+        if count > 1:
+            pair = [
+                _curve(grid, [n for n, (name, *_) in enumerate(grid.settings) if name == mechanism], drawn)
+                for grid, drawn in zip((first, second), weights, strict=True)
+            ]
+            found.append(({"mechanism": mechanism, "settings": count}, pair[0], pair[1]))
+    return found
+
+
+def _curve(grid: Grid, columns: list[int], weights: Floats) -> tuple[float, Floats]:
+    r, u = grid.risk[:, columns], grid.utility[:, columns]
+    return float(area(r.mean(axis=0), u.mean(axis=0))), area(weights @ r, weights @ u)
+
+
+def _means(
+    side: str, first: Grid, second: Grid, weights: list[Floats]
+) -> list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]]:
+    """Return the mean of one side at every setting: on all queries and on every replicate."""
+    found = []
+    place = {setting: number for number, setting in enumerate(second.settings)}
+    scores: list[Floats] = [getattr(first, side), getattr(second, side)]
+    drawn = [weight @ score for weight, score in zip(weights, scores, strict=True)]
+    means = [score.mean(axis=0) for score in scores]
+    for n, setting in enumerate(first.settings):
+        m = place[setting]
+        name = dict(zip(SETTING, setting, strict=True))
+        found.append((name, (float(means[0][n]), drawn[0][:, n]), (float(means[1][m]), drawn[1][:, m])))
+    return found
+
+
+# --- what else differs --------------------------------------------------------------------------------------------
+
+
+def _differs(first: "Result", second: "Result", systems: tuple[str, str]) -> pd.DataFrame:
+    """Return the facts of the manifests that are not the same: what, first, second."""
+    facts = [_facts(result, name) for result, name in zip((first, second), systems, strict=True)]
+    rows = [
+        (what, *(_short(what, side.get(what)) for side in facts))
+        for what in dict.fromkeys([*facts[0], *facts[1]])
+        if facts[0].get(what) != facts[1].get(what)
+    ]
+    # A fingerprint is worth telling only where nothing else says that this part is another one.
+    told = {what.split(".")[0] for what, *_ in rows if not what.endswith(_HASH)}
+    rows = [row for row in rows if not (row[0].endswith(_HASH) and row[0].split(".")[0] in told)]
+    return pd.DataFrame(rows, columns=["what", "first", "second"])
+
+
+def _facts(result: "Result", system: str) -> dict[str, Any]:
+    chosen = next(known for known in result.manifest["systems"] if known["name"] == system)
+    parts = {name: part for name, part in result.manifest.items() if name not in _TOLD}
+    return _flat({**parts, "system": chosen})
+
+
+def _flat(part: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for name, value in part.items():
+        facts.update(_flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value})
+    return facts
+
+
+def _short(what: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if what.endswith(_HASH):
+        return text[:12]
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+
+
+def _missing(settings: list[list[Setting]], both: set[Setting]) -> list[str]:
+    """Name what only one of the results has."""
+    notes = []
+    for which, own, others in (("first", settings[0], settings[1]), ("second", settings[1], settings[0])):
+        theirs = {mechanism for mechanism, *_ in others}
+        alone = [mechanism for mechanism in dict.fromkeys(name for name, *_ in own) if mechanism not in theirs]
+        if alone:
+            notes.append(f"Only in the {which}: {', '.join(alone)}.")
+        shared = [one for one in own if one not in both and one[0] in theirs]
+        if shared:
+            names = ", ".join(f"{mechanism}@{format_value(value)}" for mechanism, _, value in shared)
+            notes.append(f"Settings only in the {which}, left out of the scores: {names}.")
+    return notes
+
+
+def _equal(means: pd.DataFrame) -> list[str]:
+    return ["All risks and utilities are equal."] if (means["difference"].abs() <= _DUST).all() else []
+
+
+def _lone(lone: list[str]) -> list[str]:
+    if not lone:
+        return []
+    return [f"One common setting makes no curve and has no score, see the settings: {', '.join(lone)}."]
+
+
+def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
+    return [
+        f"Attackers only in the {which}: {', '.join(alone)}."
+        for which, own, others in (("first", *sides), ("second", *reversed(sides)))
+        if (alone := [name for name in own if name not in others])
+    ]
+
+
+def _few(sizes: list[int]) -> list[str]:
+    if min(sizes) >= FEW:
+        return []
+    return [f"With {min(sizes)} queries the intervals of a bootstrap are too narrow; {FEW} or more are needed."]
+
+
+def _coarse(settings: set[Setting], replicates: int, level: float) -> list[str]:
+    least = 2 * len(settings) / (replicates + 1)
+    if least < 1 - level:
+        return []
+    return [f"With {replicates} replicates no setting of {len(settings)} can be significant after Holm; draw more."]

@@ -1,0 +1,205 @@
+"""Blocks: what one result says about one search system, computed once and used by every table, figure and sentence."""
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.errors import InputError
+from quipukit.frames import SETTING, by_parameter
+from quipukit.measures.bootstrap import LEVEL, REPLICATES, compare
+from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.quipu import quipu_table
+from quipukit.measures.risk import attacker_label
+from quipukit.results import Result
+
+REFERENCE = "reference"
+ALPHA = 0.05
+
+_KEYS = [*SETTING, "attacker"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One result and one of its systems; ``system`` is None where nothing was judged, and there is risk alone."""
+
+    name: str
+    result: Result
+    system: str | None
+    measure: str
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether there is a utility."""
+        return self.system is not None
+
+    @functools.cached_property
+    def attackers(self) -> list[str]:
+        """Return the attackers in the order of the scores: lazy, active, motivated, and others."""
+        return list(dict.fromkeys(self.risks["attacker"]))
+
+    @functools.cached_property
+    def mechanisms(self) -> list[str]:
+        """Return the mechanisms to be ranked: all but the references."""
+        strategies = self.result.strategies
+        return [name for name in self.result.mechanisms if strategies[name] != REFERENCE]
+
+    @functools.cached_property
+    def references(self) -> list[str]:
+        """Return the mechanisms that mark what is possible: Identity, Random."""
+        return [name for name in self.result.mechanisms if name not in self.mechanisms]
+
+    @functools.cached_property
+    def settings(self) -> pd.DataFrame:
+        """Return the settings in order of their parameter."""
+        return by_parameter(self.result.settings)
+
+    @functools.cached_property
+    def risks(self) -> pd.DataFrame:
+        """Return the mean risk of every setting and attacker with its interval: risk, risk_low, risk_high."""
+        scores = self._risks
+        labels = {
+            pair: attacker_label(*pair)
+            for pair in scores[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
+        }
+        pairs = zip(scores["attacker"], scores["measure"], strict=True)
+        return _means(scores.assign(attacker=[labels[pair] for pair in pairs]), "risk")
+
+    @functools.cached_property
+    def points(self) -> pd.DataFrame:
+        """Return risk and utility of every setting and attacker, each with its interval, in order of the parameter."""
+        if not self.judged:
+            return by_parameter(self.risks)
+        utilities = _means(self._utilities, "utility").drop(columns="attacker")
+        # The curve is drawn over the queries that both sides know, as the score is.
+        known = self._joined[[*_KEYS, "risk", "utility"]]
+        bounds = self.risks.drop(columns="risk").merge(utilities.drop(columns="utility"), on=list(SETTING))
+        return by_parameter(known.merge(bounds, on=_KEYS))
+
+    @functools.cached_property
+    def scores(self) -> pd.DataFrame:
+        """Return QuIPU of every mechanism and attacker with intervals, companions, flags and marks.
+
+        Beside the columns of `Result.quipu` and of `quipu_table`: best (of this attacker), p_holm (of the difference
+        to the best) and worse (p_holm below 0.05). A curve that is a single point is not ranked: its 0 says nothing.
+        """
+        table = self.result.quipu(self.system, self.measure)
+        companions = quipu_table(self._joined).drop(columns=["collection", "quipu"])
+        table = table.merge(companions, on=["mechanism", "attacker", "measure"])
+        table = table[table["mechanism"].isin(self.mechanisms)].reset_index(drop=True)
+        ranked = table[~table["single"]]
+        best = ranked.loc[ranked.groupby("attacker", sort=False)["quipu"].idxmax()] if len(ranked) else ranked
+        champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
+        table["best"] = [
+            champions.get(attacker) == mechanism
+            for attacker, mechanism in zip(table["attacker"], table["mechanism"], strict=True)
+        ]
+        p_values = self._to_the_best(champions)
+        table["p_holm"] = [p_values.get((row.attacker, row.mechanism), np.nan) for row in table.itertuples(index=False)]
+        table["worse"] = (table["p_holm"] < ALPHA) & ~table["single"] & ~table["best"]
+        return table
+
+    @functools.cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Return the paired differences between all mechanisms but the references; no row where there is one alone."""
+        if len(self.mechanisms) < 2:
+            return pd.DataFrame(columns=["first", "second", "attacker", "difference", "low", "high", "p", "p_holm"])
+        pairs = len(list(itertools.combinations(self.mechanisms, 2)))
+        # No p-value is below 2 / (B + 1): with too few replicates Holm's correction would leave nothing significant.
+        replicates = max(REPLICATES, 200 * pairs)
+        return compare(self._risks, self._utilities, mechanisms=self.mechanisms, replicates=replicates)
+
+    def score_of(self, mechanism: str, attacker: str) -> dict[str, Any] | None:
+        """Return the row of one mechanism and attacker in `scores`, None where there is none."""
+        return self._rows.get((mechanism, attacker))
+
+    def parameter_of(self, mechanism: str) -> str:
+        """Return the name of a mechanism's parameter; empty where it has none."""
+        return str(self.settings.loc[self.settings["mechanism"] == mechanism, "parameter"].iloc[0])
+
+    def curve(self, mechanism: str, attacker: str) -> pd.DataFrame:
+        """Return the points of one mechanism and attacker in order of the parameter."""
+        return self._curves.get((mechanism, attacker), self.points.iloc[:0])
+
+    def utility_means(self, measure: str) -> "dict[tuple[str, str, float], float]":
+        """Return the mean of any measure of utility per setting, empty where it was not measured."""
+        if not self.judged or measure not in self.result.measures:
+            return {}
+        scores = self._all_utilities
+        means = scores[scores["measure"] == measure].groupby(list(SETTING), sort=False)["score"].mean()
+        return {
+            (str(name), str(parameter), float(value)): float(mean) for (name, parameter, value), mean in means.items()
+        }
+
+    @functools.cached_property
+    def _risks(self) -> pd.DataFrame:
+        return self.result.risks()
+
+    @functools.cached_property
+    def _all_utilities(self) -> pd.DataFrame:
+        return self.result.utilities(self.system)
+
+    @functools.cached_property
+    def _utilities(self) -> pd.DataFrame:
+        scores = self._all_utilities
+        return scores[scores["measure"] == self.measure]
+
+    @functools.cached_property
+    def _joined(self) -> pd.DataFrame:
+        return join_points(self._risks, self._utilities, self.name, self.result.strategies)
+
+    @functools.cached_property
+    def _rows(self) -> dict[tuple[str, str], dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.scores.to_dict("records") if self.judged else []
+        return {(row["mechanism"], row["attacker"]): row for row in rows}
+
+    @functools.cached_property
+    def _curves(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {(str(name), str(who)): rows for (name, who), rows in self.points.groupby(["mechanism", "attacker"])}
+
+    def _to_the_best(self, champions: dict[str, str]) -> dict[tuple[str, str], float]:
+        found = {}
+        for row in self.comparisons.itertuples(index=False):
+            champion = champions.get(row.attacker)
+            if champion in (row.first, row.second):
+                other = row.second if champion == row.first else row.first
+                found[row.attacker, other] = float(row.p_holm)
+        return found
+
+
+def blocks_of(results: Sequence[Result], measure: str | None = None) -> list[Block]:
+    """Return a block for every result and system, each under a name of its own."""
+    if not results:
+        raise InputError("there is no result to report on; name the folder of an experiment.")
+    names = Counter(result.name for result in results)
+    seen: Counter[str] = Counter()
+    found = []
+    for result in results:
+        seen[result.name] += 1
+        name = result.name if names[result.name] == 1 else f"{result.name} ({seen[result.name]})"
+        if not result.judged:
+            found.append(Block(name, result, None, ""))
+            continue
+        if measure is not None and measure not in result.measures:
+            raise InputError(f"{name} has no measure {measure!r}; it has {', '.join(result.measures)}.")
+        for system in result.systems:
+            own = name if len(result.systems) == 1 else f"{name}, {system}"
+            found.append(Block(own, result, system, measure or result.measures[0]))
+    return found
+
+
+def _means(scores: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the mean of every setting and attacker with its percentile interval over queries."""
+    qids = sorted(set(scores["qid"]))
+    groups = scores.groupby(_KEYS, sort=False, observed=True)
+    keys = scores[_KEYS].drop_duplicates().reset_index(drop=True)
+    matrix = np.zeros((len(qids), len(keys)))
+    matrix[pd.Index(qids).get_indexer(scores["qid"]), groups.ngroup().to_numpy()] = scores["score"].to_numpy()
+    draws = np.random.default_rng(0).multinomial(len(qids), np.full(len(qids), 1 / len(qids)), size=REPLICATES)
+    low, high = np.quantile(draws @ matrix / len(qids), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return keys.assign(**{name: matrix.mean(axis=0), f"{name}_low": low, f"{name}_high": high})

@@ -1,0 +1,105 @@
+"""Where labels go: beside their points, and never on each other.
+
+Labels are placed one after another, each at the first free place around its point, near ones first. Settings whose
+markers all but coincide share a label: `20-50` for five of them.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from quipukit.specs import format_value
+
+_ANGLES = (90, 45, 135, 0, 180, -45, -135, -90, 67, 113, 22, 158, -22, -158, -67, -113)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle by its lower left and upper right corner."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def meets(self, other: "Box") -> bool:
+        """Tell whether the two overlap."""
+        return (
+            self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
+        )
+
+    def within(self, other: "Box") -> bool:
+        """Tell whether it lies inside the other."""
+        return (
+            other.left <= self.left
+            and self.right <= other.right
+            and other.bottom <= self.bottom
+            and self.top <= other.top
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Settings at one place: where it is, and what its label says."""
+
+    x: float
+    y: float
+    text: str
+    first: int
+
+
+def group(places: Sequence[tuple[float, float]], values: Sequence[float], near: float) -> list[Group]:
+    """Join neighbouring settings that lie within ``near`` of the first of them, and write one label for each group."""
+    groups: list[list[int]] = []
+    for number, (x, y) in enumerate(places):
+        if groups:
+            first_x, first_y = places[groups[-1][0]]
+            if math.hypot(x - first_x, y - first_y) <= near:
+                groups[-1].append(number)
+                continue
+        groups.append([number])
+    return [
+        Group(
+            sum(places[number][0] for number in members) / len(members),
+            sum(places[number][1] for number in members) / len(members),
+            _text([values[number] for number in members]),
+            members[0],
+        )
+        for members in groups
+    ]
+
+
+def around(places: Iterable[tuple[float, float]], half: float) -> list[Box]:
+    """Return a square around every point: what its marker covers."""
+    return [Box(x - half, y - half, x + half, y + half) for x, y in places]
+
+
+def along(places: Sequence[tuple[float, float]], step: float, half: float) -> list[Box]:
+    """Return small squares along the line through the points, so that labels stay off it."""
+    spots = []
+    for (x, y), (next_x, next_y) in itertools.pairwise(places):
+        count = max(1, int(math.hypot(next_x - x, next_y - y) / step))
+        spots += [(x + (next_x - x) * n / count, y + (next_y - y) * n / count) for n in range(count + 1)]
+    return around(spots, half)
+
+
+def place(
+    x: float, y: float, width: float, height: float, taken: Iterable[Box], bounds: Box, radii: Sequence[float]
+) -> Box | None:
+    """Return the first free box of this size around the point, the nearest first; None where there is none."""
+    busy = list(taken)
+    for radius in radii:
+        for angle in _ANGLES:
+            centre_x = x + math.cos(math.radians(angle)) * (radius + width / 2)
+            centre_y = y + math.sin(math.radians(angle)) * (radius + height / 2)
+            box = Box(centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2)
+            if box.within(bounds) and not any(box.meets(other) for other in busy):
+                return box
+    return None
+
+
+def _text(values: Sequence[float]) -> str:
+    if len(values) < 3:
+        return ", ".join(format_value(value) for value in values)
+    return f"{format_value(values[0])}\N{EN DASH}{format_value(values[-1])}"

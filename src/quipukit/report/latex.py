@@ -1,0 +1,110 @@
+"""A Sheet as LaTeX: a table with booktabs, and nothing else to be loaded."""
+
+from quipukit.report.sheet import Cell, Section, Sheet, signed
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "\N{EN DASH}": "--",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{DAGGER}": r"$^{\dagger}$",
+    "\N{WHITE BULLET}": r"$^{\circ}$",
+    "\N{TILDE OPERATOR}": r"$^{\sim}$",
+    "\N{SQUARE ROOT}": r"$\surd$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{LATIN SUBSCRIPT SMALL LETTER X}": "$_x$",
+}
+
+
+def escape(text: str) -> str:
+    r"""Return a text that LaTeX prints as it is; a character that no common font has becomes a question mark.
+
+    >>> escape("100 % of $x_i$")
+    '100 \\% of \\$x\\_i\\$'
+    """
+    return "".join(_ESCAPES.get(letter) or (letter if _printable(letter) else "?") for letter in text)
+
+
+def latex(sheet: Sheet) -> str:
+    """Return the sheet as a table environment that needs ``\\usepackage{booktabs}``."""
+    columns = len(sheet.headings)
+    shape = "".join("l" if n < sheet.stubs or n in sheet.texts else "r" for n in range(columns))
+    lines = [
+        "% needs \\usepackage[T1]{fontenc}, \\usepackage{textcomp} and \\usepackage{booktabs}",
+        "\\begin{table}",
+        "\\centering",
+        f"\\caption{{{_prose(sheet.caption or sheet.title)}}}",
+        f"\\label{{tab:{sheet.name}}}",
+        f"\\begin{{tabular}}{{@{{}}{shape}@{{}}}}",
+        "\\toprule",
+        *_groups(sheet),
+        _row([escape(heading) for heading in sheet.headings]),
+        "\\midrule",
+    ]
+    for number, section in enumerate(sheet.sections):
+        if number:
+            lines.append("\\addlinespace")
+        lines += _section(section, columns)
+    lines += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _prose(text: str) -> str:
+    """Return a sentence; what stands between backquotes is code, whose hyphens must not become a dash."""
+    parts = (escape(part) for part in text.split("`"))
+    return "".join(f"\\texttt{{{part.replace('--', '-{}-')}}}" if n % 2 else part for n, part in enumerate(parts))
+
+
+def _groups(sheet: Sheet) -> list[str]:
+    if not sheet.groups:
+        return []
+    cells, rules, column = [""] * sheet.stubs, [], sheet.stubs + 1
+    for heading, width in sheet.groups:
+        cells.append(f"\\multicolumn{{{width}}}{{c}}{{{escape(heading)}}}")
+        rules.append(f"\\cmidrule(lr){{{column}-{column + width - 1}}}")
+        column += width
+    return [_row(cells), "".join(rules)]
+
+
+def _section(section: Section, columns: int) -> list[str]:
+    lines = []
+    if section.heading:
+        lines.append(f"\\multicolumn{{{columns}}}{{@{{}}l}}{{\\emph{{{escape(section.heading)}}}}} \\\\")
+    for row in section.rows:
+        lines.append(_row([_cell(cell) for cell in row]))
+        # Small lines stand in rows of their own, so that the table needs no further package.
+        for depth in range(max(len(cell.small) for cell in row)):
+            small = (escape(signed(cell.small[depth])) if depth < len(cell.small) else "" for cell in row)
+            lines.append(_row([f"{{\\scriptsize {text}}}" if text else "" for text in small]))
+    return lines
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(signed(cell.text))
+    return (f"\\textbf{{{text}}}" if cell.bold else text) + escape(cell.marks)
+
+
+def _row(cells: list[str]) -> str:
+    # A row that begins with a bracket would be read as an option of the line break before it.
+    return " & ".join(cells) + " \\\\"
+
+
+def _printable(letter: str) -> bool:
+    # What T1 encodes: ASCII and the letters of western Europe.
+    return (
+        " " <= letter <= "~" or "\N{INVERTED EXCLAMATION MARK}" <= letter <= "\N{LATIN SMALL LETTER Y WITH DIAERESIS}"
+    )

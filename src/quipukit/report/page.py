@@ -1,0 +1,108 @@
+"""The page: one HTML file that needs nothing but itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.report import words
+from quipukit.report.blocks import Block
+from quipukit.report.pagedata import page_data, script_safe
+from quipukit.report.palette import NIGHT, PAPER, Look
+from quipukit.report.radar import GAIN, radar_frame
+from quipukit.report.sheet import Sheet, signed
+from quipukit.specs import format_value
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_SIDE = 46.0  # half the width of a radar
+
+
+def page(
+    blocks: Sequence[Block],
+    looks: Mapping[str, Look],
+    shared: Mapping[str, Sheet],
+    sheets: Mapping[str, Mapping[str, Sheet]],
+    examples: bool,
+) -> str:
+    """Return the report as HTML; ``shared`` are the tables of all blocks, ``sheets`` those of each, by their names."""
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("quipukit.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["signed"] = signed
+    environment.filters["prose"] = _prose
+    results = list({id(block.result): block.result for block in blocks}.values())
+    data = page_data(blocks, looks, examples)
+    return environment.get_template("report.html").render(
+        title=words.join(list(dict.fromkeys(result.name for result in results))),
+        results=[(result, words.run_in_words(result)) for result in results],
+        limits=words.limits(results),
+        blocks=[_block(block, looks, sheets[block.name]) for block in blocks],
+        judged=any(block.judged for block in blocks),
+        table_1=shared["table1"],
+        references=shared["references"],
+        examples=examples and any(block["examples"] for block in data["blocks"]),
+        told=examples,
+        colours=sorted({(look.number % 10, look.light, look.dark) for look in looks.values()}),
+        paper=PAPER,
+        night=NIGHT,
+        data=Markup(script_safe(data)),
+        plotly=Markup(get_plotlyjs()),
+    )
+
+
+def _prose(text: str) -> "Markup":
+    """Return a sentence as HTML, what stands between backquotes as code."""
+    from markupsafe import Markup, escape
+
+    parts = (escape(part) for part in text.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def _block(block: Block, looks: Mapping[str, Look], sheets: Mapping[str, Sheet]) -> dict[str, Any]:
+    return {
+        "name": block.name,
+        "judged": block.judged,
+        "lead": words.lead(block),
+        "findings": words.findings(block) if block.judged else [],
+        "safest": words.safest(block) if not block.judged else [],
+        "radars": _radars(radar_frame(block), looks),
+        "sheets": sheets,
+        "seeds": len(block.result.seeds),
+    }
+
+
+def _radars(frame: pd.DataFrame, looks: Mapping[str, Look]) -> list[dict[str, Any]]:
+    """Return the triangles as points of an SVG, y downwards."""
+    angles = np.radians([-90, 150, 30])
+    spokes = np.column_stack([np.cos(angles), np.sin(angles)]) * _SIDE
+    found = []
+    for name, rows in frame.groupby("mechanism", sort=False):
+        triangles = []
+        for row in rows.to_dict("records"):
+            axes = np.clip([row["obfuscation"], row["recall"], row["gain"]], 0, 1)
+            triangles.append(
+                {
+                    "points": _svg_points(axes[:, None] * spokes),
+                    "setting": f"{row['parameter']} {format_value(row['value'])}".strip(),
+                    "area": f"{row['area']:.3f}",
+                    "title": f"obfuscation {row['obfuscation']:.3f}, recall {row['recall']:.3f}, "
+                    f"{GAIN} {row['gain']:.3f}, area {row['area']:.3f}",
+                }
+            )
+        found.append({"name": str(name), "colour": looks[str(name)].number % 10, "triangles": triangles})
+    return found
+
+
+def _svg_points(places: Any) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)

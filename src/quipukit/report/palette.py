@@ -1,0 +1,68 @@
+"""How a mechanism looks: a colour for light and for dark, a marker and a dash; the same in every figure.
+
+The colours are those of Okabe and Ito, darkened for white paper and lightened for a dark page until each has a contrast
+of at least 3 : 1. Nobody needs them: markers tell the mechanisms apart in black and white.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+PAPER, NIGHT = "#ffffff", "#14171c"
+
+_COLOURS = (
+    ("#0072b2", "#4ea8e0"),  # blue
+    ("#d55e00", "#ff8f4d"),  # vermilion
+    ("#008a64", "#2fc99b"),  # green
+    ("#b0568a", "#e79cc6"),  # purple
+    ("#a87400", "#efb73e"),  # orange
+    ("#3a3f47", "#dfe3e8"),  # ink
+    ("#2a8bbd", "#8fd6ff"),  # sky
+    ("#807500", "#d9cf4f"),  # olive
+    ("#6b4fb3", "#b3a0f2"),  # violet
+    ("#8a5a2b", "#cfa173"),  # brown
+)
+_MARKERS = (
+    ("circle", "o"),
+    ("square", "s"),
+    ("diamond", "D"),
+    ("triangle-up", "^"),
+    ("triangle-down", "v"),
+    ("cross", "P"),
+    ("x", "X"),
+    ("pentagon", "p"),
+    ("star", "*"),
+    ("hexagon", "h"),
+)
+_DASHES = (("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."))
+# The published ones keep their looks from report to report.
+_KNOWN = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB", "AEA", "FEA")
+
+
+@dataclass(frozen=True)
+class Look:
+    """One mechanism's look; ``number`` names its colour on the page."""
+
+    number: int
+    light: str
+    dark: str
+    marker: str
+    dash: str
+    plain_marker: str
+    plain_dash: str
+
+
+def looks_of(mechanisms: Sequence[str]) -> dict[str, Look]:
+    """Return a look for every mechanism; no two are alike among the first forty."""
+    names = list(dict.fromkeys(mechanisms))
+    taken = {name: _KNOWN.index(name) for name in names if name in _KNOWN}
+    free = (number for number in range(len(_KNOWN) + len(names)) if number not in taken.values())
+    return {name: _look(taken[name] if name in taken else next(free)) for name in names}
+
+
+def _look(number: int) -> Look:
+    turn, place = divmod(number, len(_COLOURS))
+    light, dark = _COLOURS[place]
+    # From the second turn on, a colour meets another marker and another dash.
+    marker, plain_marker = _MARKERS[(place + 3 * turn) % len(_MARKERS)]
+    dash, plain_dash = _DASHES[(place + turn) % len(_DASHES)]
+    return Look(number, light, dark, marker, dash, plain_marker, plain_dash)

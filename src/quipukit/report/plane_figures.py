@@ -1,0 +1,231 @@
+"""The plane of risk and utility for papers: an overview, and a panel for every mechanism with all settings labelled."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from quipukit.report.blocks import Block
+from quipukit.report.drawing import FAINT, INK, PALE, marker_of, new_figure, safe, settle, styled, wrapped
+from quipukit.report.labels import Box, along, around, group, place
+from quipukit.report.palette import Look
+from quipukit.report.sheet import interval, number, signed
+from quipukit.report.words import risk_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CORNERS = (
+    (0.0, 0.0, "No Utility"),
+    (1.0, 1.0, "No Privacy"),
+    (0.0, 1.0, "Optimal"),
+    (1.0, 0.0, "Trash"),
+)
+
+
+def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
+    """Return all curves against one attacker in one plane, with as many settings labelled as there is room for."""
+    with styled():
+        # A square of 4.1 inches, and room for the longest name and for all of them beside it.
+        names = [*block.mechanisms, *block.references]
+        width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.36 * len(names) + 0.5)
+        figure = new_figure(width, height)
+        axes = figure.add_axes((0.55 / width, 1 - 4.2 / height, 4.1 / width, 4.1 / height))
+        corners = _frame(axes, block, who)
+        for name in block.mechanisms:
+            _curve(axes, block.curve(name, who), looks[name], label=_legend(block, name, who))
+        _references(axes, block, who)
+        figure.legend(
+            loc="upper left",
+            bbox_to_anchor=(4.75 / width, 1 - 0.02 / height),
+            title="QuIPU",
+            alignment="left",
+            handlelength=3.2,
+            labelspacing=0.7,
+        )
+        figure.draw_without_rendering()
+        boxes = [_extent(text) for text in corners] + _markers(axes, block, who, names)
+        for name in block.mechanisms:
+            boxes += _label(axes, block.curve(name, who), looks[name], boxes, radii=(3, 6), size=6)
+        return figure
+
+
+def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
+    """Return one plane a mechanism, all its settings labelled, the others in grey behind."""
+    with styled():
+        columns = min(4 if len(block.mechanisms) > 6 else 3, len(block.mechanisms))
+        rows = math.ceil(len(block.mechanisms) / columns)
+        figure = new_figure(max(2.3 * columns, 3.2), 2.6 * rows + 0.2)
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        drawn: list[tuple[Axes, str]] = []
+        for axes, name in zip(grid.flat, block.mechanisms, strict=False):
+            _frame(axes, block, who, small=True)
+            for other in block.mechanisms:
+                if other != name:
+                    rows_of = block.curve(other, who)
+                    axes.plot(rows_of["risk"], rows_of["utility"], color=PALE, linewidth=0.8, zorder=1)
+            _curve(axes, block.curve(name, who), looks[name])
+            _references(axes, block, who, small=True)
+            axes.set_title(_legend(block, name, who), loc="left", linespacing=1.25)
+            axes.tick_params(labelbottom=len(drawn) + columns >= len(block.mechanisms))
+            drawn.append((axes, name))
+        for axes in grid.flat[len(block.mechanisms) :]:
+            axes.set_visible(False)
+        marks = zip(("+", "\N{MULTIPLICATION SIGN}"), block.references, strict=False)
+        told = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
+        figure.supxlabel(f"risk against the {who} attacker ({risk_name(who)}){told}", fontsize=8)
+        figure.supylabel(f"utility ({safe(block.measure)})", fontsize=8)
+        settle(figure)
+        for axes, name in drawn:
+            curve = block.curve(name, who)
+            boxes = [*_markers(axes, block, who, [name, *block.references]), *_line(axes, curve)]
+            _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, all_of_them=True)
+        return figure
+
+
+def _frame(axes: "Axes", block: Block, who: str, small: bool = False) -> list[Any]:
+    axes.set_xlim(-0.06, 1.06)
+    axes.set_ylim(-0.06, 1.06)
+    axes.set_aspect("equal")
+    ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
+    axes.set_xticks(ticks)
+    axes.set_yticks(ticks)
+    axes.grid(True)
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.9, dashes=(5, 3), zorder=1.5)
+    if small:
+        return []
+    axes.set_xlabel(f"risk against the {who} attacker ({risk_name(who)})")
+    axes.set_ylabel(f"utility ({safe(block.measure)})")
+    drawn = []
+    for x, y, text in CORNERS:
+        axes.plot([x], [y], marker="o", markersize=4, markerfacecolor="white", markeredgecolor=FAINT, zorder=2)
+        right = 1 if x == 0 else -1
+        drawn.append(
+            axes.annotate(
+                text,
+                (x, y),
+                (7 * right, 0),
+                textcoords="offset points",
+                ha="left" if x == 0 else "right",
+                va="center",
+                color=FAINT,
+                fontsize=7,
+            )
+        )
+    drawn.append(
+        axes.annotate(
+            "risk-utility boundary",
+            (0.76, 0.76),
+            (0, -5),
+            textcoords="offset points",
+            rotation=45,
+            rotation_mode="anchor",
+            transform_rotates_text=True,
+            ha="center",
+            va="top",
+            color=FAINT,
+            fontsize=6.5,
+        )
+    )
+    return drawn
+
+
+def _curve(axes: "Axes", curve: pd.DataFrame, look: Look, label: str = "") -> None:
+    axes.plot(
+        curve["risk"],
+        curve["utility"],
+        color=look.light,
+        linestyle=look.plain_dash,
+        **marker_of(look),
+        label=label,
+        zorder=3,
+        clip_on=False,
+    )
+
+
+def _references(axes: "Axes", block: Block, who: str, small: bool = False) -> None:
+    for name, marker in zip(block.references, ("+", "x", "1", "2"), strict=False):
+        rows = block.curve(name, who)
+        axes.plot(
+            rows["risk"],
+            rows["utility"],
+            linestyle="none",
+            marker=marker,
+            markersize=5 if small else 7,
+            markeredgewidth=1.1,
+            color=INK,
+            label=None if small else safe(name),
+            zorder=4,
+            clip_on=False,
+        )
+
+
+def _label(
+    axes: "Axes",
+    curve: pd.DataFrame,
+    look: Look,
+    boxes: Sequence[Box],
+    radii: Sequence[float],
+    size: float,
+    all_of_them: bool = False,
+) -> list[Box]:
+    """Write the parameter beside the points; far ones get a line. Where ``all_of_them``, none is left out."""
+    scale = axes.figure.dpi / 72
+    bounds = axes.get_window_extent()
+    frame = Box(bounds.x0 + 1, bounds.y0 + 1, bounds.x1 + 2 * scale, bounds.y1)
+    taken = list(boxes)
+    added = []
+    for spot in group(_pixels(axes, curve), list(curve["value"]), near=4 * scale):
+        width, height = 0.64 * size * len(spot.text) * scale, 1.05 * size * scale
+        box = place(spot.x, spot.y, width, height, taken, frame, [radius * scale for radius in radii])
+        if box is None and all_of_them:
+            box = place(spot.x, spot.y, width, height, [], frame, [radii[0] * scale])
+        if box is None:
+            continue
+        taken.append(box)
+        added.append(box)
+        to_axes = axes.transData.inverted()
+        centre = to_axes.transform(((box.left + box.right) / 2, (box.bottom + box.top) / 2))
+        if math.hypot((box.left + box.right) / 2 - spot.x, (box.bottom + box.top) / 2 - spot.y) > width / 2 + 8 * scale:
+            start = to_axes.transform((spot.x, spot.y))
+            axes.plot(*zip(start, centre, strict=True), color=FAINT, linewidth=0.4, zorder=2.5)
+        axes.text(
+            float(centre[0]),
+            float(centre[1]),
+            spot.text,
+            fontsize=size,
+            color=look.light,
+            ha="center",
+            va="center_baseline",
+            zorder=5,
+            bbox={"boxstyle": "square,pad=0.08", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+        )
+    return added
+
+
+def _markers(axes: "Axes", block: Block, who: str, names: Iterable[str]) -> list[Box]:
+    """Return the boxes that markers cover, in pixels."""
+    half = 2.6 * axes.figure.dpi / 72
+    return around(_pixels(axes, pd.concat([block.curve(name, who) for name in names])), half)
+
+
+def _line(axes: "Axes", curve: pd.DataFrame) -> list[Box]:
+    scale = axes.figure.dpi / 72
+    return along(_pixels(axes, curve), 3 * scale, 0.7 * scale)
+
+
+def _pixels(axes: "Axes", curve: pd.DataFrame) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in axes.transData.transform(curve[["risk", "utility"]].to_numpy())]
+
+
+def _extent(text: Any) -> Box:
+    bounds = text.get_window_extent()
+    return Box(bounds.x0, bounds.y0, bounds.x1, bounds.y1)
+
+
+def _legend(block: Block, name: str, who: str) -> str:
+    row = block.score_of(name, who)
+    score = "" if row is None else f"\n{number(row['quipu'])} {interval(row['low'], row['high'])}"
+    return wrapped(name, 32) + signed(score)

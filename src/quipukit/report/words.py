@@ -1,0 +1,273 @@
+"""The report in sentences: what was found, what was run, and what it cannot tell."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quipukit.report.blocks import Block
+from quipukit.report.sheet import interval, number, share
+from quipukit.results import Result
+from quipukit.specs import format_value
+
+BUDGET = 0.1
+ATTACKERS = {
+    "lazy": "takes the first guess (P@1)",
+    "active": "reads the first ten guesses (R@10)",
+    "motivated": "reads on until the query comes (RR)",
+}
+RISKS = {"lazy": "P@1", "active": "R@10", "motivated": "RR"}
+# Below this part of the diagonal's length, a score is small whatever the mechanism does.
+_NARROW = 0.1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a block says about one attacker."""
+
+    attacker: str
+    what: str
+    best: str
+    score: str
+    interval: str
+    rivals: str
+    caution: str
+    within: str
+
+
+def findings(block: Block) -> list[Finding]:
+    """Return the best mechanism against every attacker, and what is still found at a risk of 10 % at most."""
+    return [_finding(block, who) for who in block.attackers]
+
+
+def lead(block: Block) -> str:
+    """Return the sentence that says between which ends all mechanisms move."""
+    if not block.judged:
+        return (
+            f"{block.name} has no relevance judgements, so nothing is said about what is still found: this is risk "
+            "alone. Add judgements (qrels) and evaluate again for utility, the plane and the QuIPU score."
+        )
+    ends = {
+        name: float(block.curve(name, block.attackers[0])["utility"].iloc[0])
+        for name in ("Identity", "Random")
+        if name in block.references
+    }
+    parts = []
+    if "Identity" in ends:
+        parts.append(f"With the original queries a user finds {block.measure} {number(ends['Identity'])}")
+    if "Random" in ends:
+        parts.append(f"random words find {number(ends['Random'])} by chance")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+
+def safest(block: Block) -> list[tuple[str, str]]:
+    """Return, for a block without utility, the least risk against every attacker and which setting has it."""
+    found = []
+    for who in block.attackers:
+        rows = block.points[(block.points["attacker"] == who) & block.points["mechanism"].isin(block.mechanisms)]
+        if len(rows):
+            row = rows.loc[rows["risk"].idxmin()]
+            name = setting_name(row["mechanism"], row["parameter"], row["value"])
+            found.append((who, f"{name}: {number(row['risk'])} {interval(row['risk_low'], row['risk_high'])}"))
+    return found
+
+
+def risk_name(attacker: str) -> str:
+    """Return the measure that an attacker's risk is."""
+    return RISKS.get(attacker, attacker)
+
+
+def setting_name(mechanism: str, parameter: str, value: float) -> str:
+    """Return the setting as a spec: CMP@10."""
+    return f"{mechanism}@{format_value(value)}" if parameter else mechanism
+
+
+def _finding(block: Block, who: str) -> Finding:
+    scores = block.scores[block.scores["attacker"] == who]
+    best = scores[scores["best"]]
+    caution = rivals = ""
+    if best.empty:
+        name, score, bounds = "none", "", ""
+        caution = "Every mechanism is a single point, so the score ranks none of them; compare the hypervolume."
+        if scores.empty:
+            caution = "Only references were run; add a mechanism."
+    else:
+        row = best.iloc[0]
+        name, score, bounds = str(row["mechanism"]), number(row["quipu"]), interval(row["low"], row["high"])
+        level = list(scores.loc[~scores["best"] & ~scores["worse"] & ~scores["single"], "mechanism"])
+        if level:
+            rivals = f"Chance may explain its lead over {join(level)}."
+        elif len(scores[~scores["single"]]) > 1:
+            rivals = "Significantly better than every other mechanism."
+        length = (row["s_high"] - row["s_low"]) / math.sqrt(2)
+        if length < _NARROW:
+            caution = (
+                f"Its settings span {share(length)} of the diagonal, so its score is close to 0 whatever it does; "
+                "look at the hypervolume before you call it best."
+            )
+        elif row["quipu"] <= 0:
+            caution = "Even the best gives away more than it finds."
+    return Finding(who, ATTACKERS.get(who, ""), name, score, bounds, rivals, caution, _within(block, who))
+
+
+def _within(block: Block, who: str) -> str:
+    rows = block.points[(block.points["attacker"] == who) & block.points["mechanism"].isin(block.mechanisms)]
+    safe = rows[rows["risk"] <= BUDGET + 1e-9]
+    if safe.empty:
+        return f"No setting keeps the risk within {share(BUDGET)}."
+    row = safe.loc[safe["utility"].idxmax()]
+    name = setting_name(row["mechanism"], row["parameter"], row["value"])
+    original = block.points[(block.points["mechanism"] == "Identity") & (block.points["attacker"] == who)]
+    part = ""
+    if len(original) and float(original["utility"].iloc[0]) > 0:
+        part = f", {100 * row['utility'] / float(original['utility'].iloc[0]):.0f} % of the original's"
+    return (
+        f"At a risk of at most 10 %, {name} finds most: {block.measure} {number(row['utility'])} "
+        f"{interval(row['utility_low'], row['utility_high'])}{part}, at a risk of {share(row['risk'])}."
+    )
+
+
+# --- what was run -------------------------------------------------------------------------------------------------
+
+
+def run_in_words(result: Result) -> list[tuple[str, str]]:
+    """Return the manifest as pairs of a term and a sentence."""
+    manifest = result.manifest
+    asked, judged, log = (_part(manifest, name) for name in ("queries", "judgements", "log"))
+    collection, vectors, encoder = (_part(manifest, name) for name in ("collection", "vectors", "encoder"))
+    size = f"{collection['documents']:,} documents" if collection.get("documents") else ""
+    pairs = [
+        ("Collection", _sentence(result.name, size, _print_of(collection))),
+        ("Queries", _sentence(f"{asked.get('count', len(result.queries)):,} queries", _print_of(asked))),
+        ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
+        *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
+        ("Obfuscation", _obfuscation(result)),
+        ("Noise", _noise(result)),
+        ("Word vectors", _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _print_of(vectors))),
+        ("Attack", _attack(log, encoder)),
+        ("Left out", join([str(skipped) for skipped in manifest.get("skipped", ())])),
+        ("Notes", _notes(result)),
+        ("Software", ", ".join(_versions(manifest))),
+        ("Digest", f"{result.digest[:16]}, equal for equal results"),
+    ]
+    return [(term, text) for term, text in pairs if text]
+
+
+def limits(results: Sequence[Result]) -> list[str]:
+    """Return what a reader must know before believing the numbers."""
+    found = [
+        "The attack is a lower bound. QuIA is one attacker with one encoder and one log; another may guess more.",
+        "Formal epsilon is not actual privacy. N variants of a query multiply epsilon by N, the number of words is "
+        "released, and epsilons of mechanisms with different metrics do not compare.",
+    ]
+    if any(result.judged for result in results):
+        found.append(
+            "QuIPU scores compare only between mechanisms whose settings span comparable parts of the diagonal: a "
+            "leaky setting can raise a score, and a single point scores 0 wherever it lies. Read the hypervolume "
+            "beside it."
+        )
+    for result in results:
+        judged, log = _part(result.manifest, "judgements"), _part(result.manifest, "log")
+        count = len(result.queries)
+        own = f"{result.name}: "
+        if result.judged and judged.get("derived"):
+            found.append(f"{own}the judgements are derived, not made by people; absolute utilities mean little.")
+        documents = _part(result.manifest, "collection").get("documents") or 0
+        if result.judged and 0 < documents < 1_000_000:
+            found.append(
+                f"{own}{documents:,} documents are a small collection. Many variants pool much of it, so that even "
+                "random words find something; compare with Random, not with 0."
+            )
+        if log.get("size"):
+            found.append(
+                f"{own}the attacker's log has {log['size']:,} queries; a larger one holds more that the "
+                "original can be taken for."
+            )
+        if count < 50:
+            found.append(f"{own}{count} queries are few; look at the intervals before you look at the order.")
+        if len(result.seeds) == 1:
+            found.append(
+                f"{own}one noise seed; `quipukit evaluate --seeds 3` shows how far the noise alone moves a score."
+            )
+    return found
+
+
+def join(names: Sequence[str]) -> str:
+    """Write a list as people say it.
+
+    >>> join(["CMP", "TEM", "AEA"])
+    'CMP, TEM and AEA'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = manifest.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _judgements(judged: Mapping[str, Any]) -> str:
+    kind = "derived, not made by people" if judged.get("derived") else ""
+    return _sentence(_counted(judged, "count", "judgements"), kind)
+
+
+def _system(system: Mapping[str, Any]) -> str:
+    retriever, reranker, depth = (system.get(name) for name in ("retriever", "reranker", "depth"))
+    found = f"{retriever or system.get('name', '')} retrieves" + (f" {depth} documents" if depth else "")
+    again = f"; {reranker} re-ranks the pool with the original query on the user's side" if reranker else ""
+    return f"{found} for each variant{again}"
+
+
+def _obfuscation(result: Result) -> str:
+    count = len(result.settings)
+    names = len(result.mechanisms)
+    return (
+        f"{names} mechanism{'s' * (names != 1)}, {count} setting{'s' * (count != 1)}, "
+        f"N = {result.manifest.get('n', '?')} variants a query"
+    )
+
+
+def _noise(result: Result) -> str:
+    seeds = result.seeds
+    kind = {
+        "common": "common to the settings of a family, which makes their differences less noisy",
+        "independent": "independent for every setting",
+    }.get(str(result.manifest.get("noise", "")), "")
+    named = f"seed{'s' * (len(seeds) != 1)} {join([str(seed) for seed in seeds])}"
+    return _sentence(kind, named)
+
+
+def _attack(log: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
+    parts = ["QuIA: the centroid of a query's variants ranks the log"]
+    if log.get("size"):
+        parts.append(f"log {log.get('name', '')} of {log['size']:,} queries")
+    if "in_log" in log or "injected" in log:
+        parts.append(f"{log.get('in_log', 0):,} of the originals were in it, {log.get('injected', 0):,} were added")
+    if encoder.get("name"):
+        parts.append(f"encoder {encoder['name']}")
+    return "; ".join(parts)
+
+
+def _notes(result: Result) -> str:
+    if result.notes.empty:
+        return ""
+    counts = result.notes.groupby("flag", sort=True)["count"].sum()
+    return ", ".join(f"{str(flag).replace('_', ' ')}: {int(count):,}" for flag, count in counts.items())
+
+
+def _versions(manifest: Mapping[str, Any]) -> list[str]:
+    own = {"quipukit": manifest.get("version"), **_part(manifest, "software")}
+    return [f"{name} {version}" for name, version in own.items() if version]
+
+
+def _counted(part: Mapping[str, Any], key: str, what: str) -> str:
+    return f"{part[key]:,} {what}" if isinstance(part.get(key), int) else ""
+
+
+def _print_of(part: Mapping[str, Any]) -> str:
+    return f"fingerprint {str(part['fingerprint'])[:12]}" if part.get("fingerprint") else ""
+
+
+def _sentence(*parts: Any) -> str:
+    return ", ".join(str(part) for part in parts if part)

@@ -1,0 +1,185 @@
+"""``quipukit evaluate``, run as a user runs it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quipukit.experiment import pieces
+from quipukit.results import Result
+from tests.cli.test_cli import assert_refused, run
+from tests.experiment import killing, tiny
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_collection(tmp_path_factory.mktemp("tiny") / "village")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    tiny.no_model(monkeypatch, cache)
+    yield place
+    tiny.stages._fingerprint.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        tiny.no_model(patch, cache)
+        tiny.run(place, folder)
+    return folder
+
+
+def no_query_in(text: str) -> None:
+    assert not [query for query in tiny.TOPICS.values() if query in text]
+
+
+# --- the whole loop ---
+
+
+def test_from_queries_to_a_result(village: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(*tiny.command(village, out), "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert f"result: {out}" in done.stderr and "report:" not in done.stderr
+    assert "CMP" in done.stdout and "TEM" in done.stdout
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if line.startswith("obfuscating: 6 cells, ")]
+    assert [line for line in lines if line.startswith("measuring utility: 6 cells, ")]
+    assert Result.load(out).digest == Result.load(whole).digest
+    assert tiny.result_files(out) == tiny.result_files(whole)
+    no_query_in(done.stderr)
+    # The same command again has nothing to do, and says the same.
+    again = run(*tiny.command(village, out), "--no-report")
+    assert again.stdout == done.stdout
+
+
+def test_a_report_is_written_beside_the_result(village: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(*tiny.command(village, out), "--no-report")
+    done = run("evaluate", "--resume", str(out))
+    assert done.returncode == 0, done.stderr
+    assert f"report: {out / 'report'}" in done.stderr
+    assert (out / "report" / "report.html").is_file()
+    no_query_in(done.stderr)
+
+
+def test_the_plan_runs_nothing(village: Path, tmp_path: Path) -> None:
+    done = run(*tiny.command(village, tmp_path / "out"), "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "5 queries of village (60 documents), 5 mechanisms, 6 settings" in done.stdout
+    assert "obfuscate" in done.stdout and "rank the log" in done.stdout
+    assert not (tmp_path / "out").exists()
+    no_query_in(done.stdout + done.stderr)
+
+
+def test_without_judgements_that_is_said(village: Path, tmp_path: Path) -> None:
+    topics = tiny.write_collection(tmp_path / "unjudged")
+    (topics / "qrels.txt").unlink()
+    done = run(*tiny.command(topics, tmp_path / "out"), "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "unjudged has no judgements: risk is measured, utility and QuIPU are not" in done.stderr
+
+
+# --- Ctrl-C ---
+
+
+def interrupted(collection: Path, out: Path, cache: Path, number: int, told: Path) -> None:
+    """Run the command, and press Ctrl-C when a piece has been saved; what it says goes to a file."""
+    tiny.no_model(pytest.MonkeyPatch(), cache)
+    save, count = pieces.Pieces.save, iter(range(1000))
+
+    def saving(self: pieces.Pieces, *arguments: object) -> None:
+        save(self, *arguments)  # type: ignore[arg-type]
+        if next(count) == number:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pieces.Pieces.save = saving  # type: ignore[method-assign]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    done = run(*tiny.command(collection, out), "--no-report")
+    told.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}", encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [4, 40])
+def test_ctrl_c_saves_and_says_how_to_go_on(
+    village: Path, cache: Path, whole: Path, tmp_path: Path, number: int
+) -> None:
+    out = tmp_path / "out"
+    process = killing.start(village, out, cache, number, tmp_path / "told", target=interrupted)
+    process.join(120)
+    assert process.exitcode == 0
+    code, *lines = (tmp_path / "told").read_text(encoding="utf-8").splitlines()
+    assert code == "130"
+    assert f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {out}" in lines
+    assert not [line for line in lines if "Traceback" in line]
+    no_query_in("\n".join(lines))
+    finished = [path for path in out.glob("pieces/*/*.parquet") if not path.name.startswith(".")]
+    assert len(finished) == number + 1
+    assert not (out / "manifest.json").exists() and (out / "timings.json").exists()
+    assert tiny.drafts(out) == []
+    stamps = {path: path.stat().st_mtime_ns for path in finished}
+    done = run("evaluate", "--resume", str(out), "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in finished} == stamps
+    assert tiny.result_files(out) == tiny.result_files(whole)
+
+
+# --- bad input: one line, the fix, exit 2 ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["-m", "CMQ"], ["CMQ", "did you mean CMP"]),
+        (["-m", "AEA@99"], ["AEA@99 cannot be run", "--skip-invalid"]),
+        (["-m", "CMP@5", "-e", "3"], ["no mechanism takes them"]),
+        (["-m", "AEA", "--workers", "2", "--dask", "tcp://x:1"], ["exclude each other"]),
+        (["--preset", "quipu2026"], ["there is no preset", "quipu2025"]),
+        (["-m", "AEA", "--obfuscated", "x.csv"], ["leave out -m and -e"]),
+        (["-m", "AEA", "--retriever", "bm25", "--reranker", "bm25", "--reranker", "user"], ["need one re-ranker"]),
+        (["-m", "AEA", "--log", "no.txt"], ["no.txt", "check the path"]),
+        (["-m", "AEA"], ["the attacker needs a query log", "--log wordnet"]),
+        (["-m", "AEA", "--noise", "loud", "--log", "wordnet"], ["noise must be"]),
+    ],
+)
+def test_a_wrong_command_says_the_fix(village: Path, tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
+    done = run("evaluate", str(village), "-n", "2", "-o", str(tmp_path / "out"), *arguments)
+    assert_refused(done, *parts)
+    assert not list(tmp_path.glob("out/pieces/*"))
+
+
+def test_a_result_needs_a_folder(village: Path) -> None:
+    assert_refused(run("evaluate", str(village), "-m", "AEA"), "name a folder for the result with -o")
+
+
+def test_another_experiment_s_folder_is_refused(village: Path, whole: Path) -> None:
+    before = tiny.result_files(whole)
+    done = run(*tiny.command(village, whole), "--seed", "8")
+    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", f"--resume {whole}")
+    assert tiny.result_files(whole) == before
+
+
+def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
+    assert_refused(run("evaluate", "--resume", str(tmp_path / "no")), "holds no experiment to go on with")
+
+
+def test_a_second_run_is_refused(village: Path, whole: Path) -> None:
+    with pieces.alone(whole):
+        assert_refused(run(*tiny.command(village, whole)), "another run is at work")
+
+
+def test_the_plan_of_a_resumed_run_runs_nothing(village: Path, whole: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*")}
+    done = run("evaluate", "--resume", str(whole), "--dry-run")
+    assert done.returncode in (0, 2), done.stderr
+    assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before

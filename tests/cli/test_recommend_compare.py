@@ -1,0 +1,156 @@
+"""``quipukit recommend`` and ``quipukit compare``, run as a user runs them."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from quipukit.cli.compare import compare
+from quipukit.cli.recommend import recommend
+from tests.cli.test_cli import assert_refused, run
+from tests.example_results import make_result
+
+
+@pytest.fixture(autouse=True)
+def verbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the command these two verbs alone."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command("recommend")(recommend)
+    app.command("compare")(compare)
+    monkeypatch.setattr(sys.modules["quipukit.cli.main"], "app", app)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two saved results; the second finds less."""
+    folders = []
+    for name, shift in (("a", 0.0), ("b", 0.1)):
+        folder = tmp_path_factory.mktemp(name)
+        make_result(43, shift=shift).save(folder)
+        folders.append(str(folder))
+    return folders[0], folders[1]
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    program = (
+        "import sys, quipukit.cli.recommend, quipukit.cli.compare\n"
+        "heavy = {'pandas', 'numpy', 'scipy', 'rich.table'} & set(sys.modules)\n"
+        "sys.exit(','.join(sorted(heavy)) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_has_examples_and_the_exit_codes() -> None:
+    assert "quipukit recommend runs/x" in run("recommend", "--help").stdout
+    assert "1 no setting fits" in run("recommend", "--help").stdout
+    assert "quipukit compare runs/a runs/b" in run("compare", "--help").stdout
+
+
+# --- recommend ---
+
+
+def test_a_recommendation_begins_with_the_sentence(runs: tuple[str, str]) -> None:
+    done = run("recommend", runs[0])
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        "Use TEM at epsilon 1 with 50 variants per query: users keep 65 % of the search quality (nDCG@10), and an "
+        "attacker who looks at ten guesses finds the query in about 2 of 100 cases."
+    )
+    roles = {line.split("  ")[1]: line for line in lines if line.startswith(("  best", "  runner-up", "  safe bound"))}
+    assert "TEM@1" in roles["best"] and "0.02 [0.00, 0.12]" in roles["best"]
+    assert "CMP@12.5" in roles["runner-up"] and "FEA@14" in roles["safe bound"]
+    assert "- With 43 queries the risk could be as high as 0.12, above the budget of 0.1." in done.stdout
+    assert "Pareto front" in done.stdout and "how to treat" not in done.stdout
+
+
+def test_json_holds_the_whole_answer(runs: tuple[str, str]) -> None:
+    found = json.loads(run("recommend", runs[0], "--json").stdout)
+    assert found["best"]["name"] == "TEM@1" and found["runner_up"]["name"] == "CMP@12.5"
+    assert found["keeps_budget"] is False and found["safe"]["name"] == "FEA@14" and found["safe"]["budget"] is None
+    assert found["lead"]["p"] < 0.05 and 0 < found["chosen_share"] <= 1
+    assert [row["mechanism"] for row in found["front"]][:2] == ["FEA", "TEM"]
+
+
+def test_tsv_holds_every_setting(runs: tuple[str, str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("recommend", runs[0], "--tsv").stdout), delimiter="\t"))
+    assert len(rows) == 46 and {"risk_high", "fits", "front", "chosen"} <= set(rows[0])
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--tsv",)])
+def test_where_no_setting_fits_the_exit_code_is_1(runs: tuple[str, str], more: tuple[str, ...]) -> None:
+    done = run("recommend", runs[0], "--min-utility", "0.5", *more)
+    assert done.returncode == 1 and done.stderr == ""
+    if not more:
+        assert done.stdout.startswith("No setting reaches nDCG@10 0.5 at a risk of 0.1 or below.")
+        assert "To reach 0.5 takes a risk of 1.00" in done.stdout and "min utility" in done.stdout
+    if more == ("--json",):
+        assert json.loads(done.stdout)["best"] is None
+
+
+def test_wrong_input_is_refused_in_one_line(runs: tuple[str, str], tmp_path: Path) -> None:
+    assert_refused(run("recommend", runs[0], "--attacker", "nobody"), "no attacker 'nobody'", "lazy, active, motivated")
+    assert_refused(run("recommend", str(tmp_path / "none")), "there is no such folder")
+    assert run("recommend", runs[0], "--max-risk", "3").returncode == 2
+    make_result(judged=False).save(tmp_path)
+    assert_refused(run("recommend", str(tmp_path)), "no judgements")
+
+
+# --- compare ---
+
+
+def test_two_results_side_by_side(runs: tuple[str, str]) -> None:
+    done = run("compare", *runs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"A: {runs[0]} (bm25 + minilm, 43 queries)\nB: {runs[1]}")
+    assert "the two runs were set up alike" in done.stdout
+    active = done.stdout.split("QuIPU, active attacker")[1].split("QuIPU, motivated")[0].splitlines()
+    cmp = next(line for line in active if line.startswith("  CMP"))
+    assert cmp.split()[:4] == ["CMP", "-0.061", "-0.210", "+0.149"] and cmp.endswith("*")
+    assert not next(line for line in active if line.startswith("  FEA")).endswith("*")
+    original = done.stdout.split("Original queries, nDCG@10")[1]
+    assert original.splitlines()[4].split()[:4] == ["Identity", "0.580", "0.480", "+0.100"]
+    assert "- Bootstrap over queries, paired" in done.stdout and "how to treat" not in done.stdout
+
+
+def test_settings_are_compared_on_request(runs: tuple[str, str]) -> None:
+    done = run("compare", *runs, "--settings")
+    assert "Risk, lazy attacker" in done.stdout and "Utility, nDCG@10" in done.stdout
+    utility = done.stdout.split("Utility, nDCG@10")[1]
+    assert sum(line.startswith("  CMP@") for line in utility.splitlines()) == 10
+
+
+def test_json_and_tsv_hold_the_same(runs: tuple[str, str]) -> None:
+    found = json.loads(run("compare", *runs, "--json").stdout)
+    assert found["first"] == runs[0] and found["paired"] is True
+    assert found["queries"] == {"first": 43, "second": 43, "common": 43}
+    for more, name in (((), "scores"), (("--settings",), "settings")):
+        rows = list(csv.DictReader(io.StringIO(run("compare", *runs, "--tsv", *more).stdout), delimiter="\t"))
+        assert list(rows[0]) == list(found[name][0])
+        assert [float(row["difference"]) for row in rows] == [row["difference"] for row in found[name]]
+
+
+def test_other_queries_and_other_logs_are_told(runs: tuple[str, str], tmp_path: Path) -> None:
+    result = make_result(43)
+    manifest = {**result.manifest, "log": {**result.manifest["log"], "size": 120_000}}
+    other = result.queries.assign(query="another text")
+    type(result)(**{**vars(result), "manifest": manifest, "queries": other}).save(tmp_path)
+    done = run("compare", runs[0], str(tmp_path))
+    assert "What differs between the two runs" in done.stdout and "log.size   15000   120000" in done.stdout
+    assert "NOT paired" in done.stdout and "43 have another text" in done.stdout
+    assert "another text" not in done.stdout.replace("have another text", "")
+
+
+def test_results_with_nothing_in_common_are_refused(runs: tuple[str, str], tmp_path: Path) -> None:
+    make_result(mechanisms=("Random",)).save(tmp_path / "r")
+    make_result(mechanisms=("Identity",)).save(tmp_path / "i")
+    assert_refused(run("compare", str(tmp_path / "r"), str(tmp_path / "i")), "no setting in common")
+    assert_refused(run("compare", *runs, "--measure", "MAP"), "no measure 'MAP'", "nDCG@10")
+    alone = run("compare", runs[0], str(tmp_path / "r"))
+    assert alone.returncode == 0 and "Only in the first: CMP, VickreyMhl" in alone.stdout

@@ -1,0 +1,208 @@
+"""A Result: from frames to a folder and back, its digest, and what can be asked of it."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quipukit as qk
+from quipukit.errors import FileError, FrameError, InputError
+from quipukit.results import SETTINGS, TABLES, Result
+from tests.example_results import make_result
+
+SMALL = ("CMP", "AEA", "Identity", "Random")
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return make_result(queries=4, mechanisms=SMALL)
+
+
+@pytest.fixture(scope="module")
+def seeded() -> Result:
+    return make_result(queries=4, mechanisms=SMALL, seeds=(7, 8, 9), systems=("bm25 + minilm", "dense + bm25"))
+
+
+# --- on disk ---
+
+
+def test_a_result_comes_back_as_it_was(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    loaded = Result.load(tmp_path / "out")
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(loaded, name), getattr(result, name), check_exact=True)
+    assert loaded.digest == result.digest
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"manifest.json", *(f"{t}.parquet" for t in TABLES)}
+
+
+def test_equal_results_are_equal_bytes(result: Result, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make_result(queries=4, mechanisms=SMALL).save(tmp_path / name)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_digest_covers_every_table(result: Result, name: str) -> None:
+    frame = getattr(result, name)
+    if frame.empty:
+        pytest.skip(f"the example has no {name}")
+    changed = [dataclasses.replace(result, **{name: frame.iloc[::-1].reset_index(drop=True)})]
+    changed.append(dataclasses.replace(result, **{name: frame.iloc[1:]}))
+    for column in frame.columns:
+        other = frame.copy()
+        cell = other[column].iloc[0]
+        other.loc[0, column] = f"{cell}x" if isinstance(cell, str) else 77
+        changed.append(dataclasses.replace(result, **{name: other}))
+    assert result.digest not in {one.digest for one in changed}
+
+
+def test_the_digest_covers_the_manifest_but_not_its_order(result: Result) -> None:
+    turned = dict(reversed(result.manifest.items()))
+    assert dataclasses.replace(result, manifest=turned).digest == result.digest
+    assert dataclasses.replace(result, manifest={**turned, "n": 51}).digest != result.digest
+
+
+def test_a_killed_save_leaves_no_mixture(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result.save(tmp_path)
+    larger = make_result(queries=5, mechanisms=SMALL)
+    written = []
+    to_parquet = pd.DataFrame.to_parquet
+
+    def until_the_third(self: pd.DataFrame, *arguments: object, **choices: object) -> None:
+        written.append(self)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        to_parquet(self, *arguments, **choices)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "to_parquet", until_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            larger.save(tmp_path)
+    with pytest.raises(FileError, match="holds no finished result"):
+        Result.load(tmp_path)
+    larger.save(tmp_path)
+    assert Result.load(tmp_path).digest == larger.digest
+
+
+def test_what_is_no_result_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no such folder; name one that `quipukit evaluate -o` wrote"):
+        Result.load(tmp_path / "nothing")
+    with pytest.raises(FileError, match="holds no finished result; name one of `quipukit evaluate`"):
+        Result.load(tmp_path)
+    (tmp_path / "experiment.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(FileError, match="finish it with `quipukit evaluate --resume"):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("", "is damaged"), ("{", "is damaged"), ("[]", "another version"), ('{"form": 99}', "another version")],
+)
+def test_a_damaged_manifest_is_named(result: Result, tmp_path: Path, content: str, words: str) -> None:
+    result.save(tmp_path)
+    (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
+    with pytest.raises(FileError, match=f"manifest.json .*{words}"):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "nonsense"])
+def test_a_damaged_table_is_named(result: Result, tmp_path: Path, damage: str) -> None:
+    result.save(tmp_path)
+    path = tmp_path / "scores.parquet"
+    whole = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "nonsense": b"nonsense" * 100}[damage])
+    with pytest.raises(FileError, match=r"scores\.parquet cannot be read \(.*\); run `quipukit evaluate --resume"):
+        Result.load(tmp_path)
+
+
+def test_another_table_in_its_place_is_noticed(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    result.queries.to_parquet(tmp_path / "scores.parquet")
+    with pytest.raises(FrameError, match="Scores needs column 'seed'"):
+        Result.load(tmp_path)
+
+
+def test_the_manifest_is_written_as_people_read_it(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    text = (tmp_path / "manifest.json").read_text(encoding="utf-8")
+    assert json.loads(text) == result.manifest and text.endswith("}\n") and "\n " in text
+
+
+# --- what can be asked ---
+
+
+def test_names(seeded: Result) -> None:
+    assert seeded.name == "example" and seeded.seeds == [7, 8, 9]
+    assert seeded.systems == ["bm25 + minilm", "dense + bm25"]
+    assert seeded.mechanisms == list(SMALL) and seeded.measures == ["nDCG@10", "SetR"]
+    assert seeded.strategies["AEA"] == "heuristic" and seeded.judged
+
+
+def test_sides_are_means_over_seeds(seeded: Result) -> None:
+    for side, all_of in ((seeded.risks, seeded.risks()), (seeded.utilities, seeded.utilities())):
+        keys = ["mechanism", "value", "qid", "measure"]
+        each = [side(seed=seed).set_index(keys)["score"] for seed in seeded.seeds]
+        mean = sum(one.reindex(each[0].index) for one in each) / 3
+        np.testing.assert_allclose(all_of.set_index(keys)["score"].reindex(mean.index), mean, rtol=0, atol=1e-15)
+        assert len(all_of) == len(each[0])
+    assert not seeded.utilities("dense + bm25")["score"].equals(seeded.utilities()["score"])
+
+
+def test_points_are_means_over_queries(seeded: Result) -> None:
+    points = seeded.points(seed=8)
+    risks = seeded.scores.query("seed == 8 and side == 'risk' and mechanism == 'AEA' and value == 3")
+    point = points.query("mechanism == 'AEA' and value == 3 and attacker == 'motivated' and measure == 'SetR'").iloc[0]
+    assert point["risk"] == pytest.approx(risks.query("measure == 'RR'")["score"].mean(), abs=1e-15)
+    assert point["strategy"] == "heuristic" and point["collection"] == "example"
+
+
+def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) -> None:
+    table = seeded.quipu(replicates=50)
+    expected = {"strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries"}
+    assert set(table.columns) == expected | {"seeds", "seed_low", "seed_high"}
+    assert (table["seed_low"] <= table["seed_high"]).all() and (table["seeds"] == 3).all()
+    assert (table["low"] <= table["high"]).all()
+    for row in table.itertuples():
+        each = [
+            qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'"))
+            .set_index(["mechanism", "attacker"])
+            .loc[(row.mechanism, row.attacker), "quipu"]
+            for seed in seeded.seeds
+        ]
+        assert (row.seed_low, row.seed_high) == (pytest.approx(min(each)), pytest.approx(max(each)))
+    alone = result.quipu(replicates=5)
+    assert alone["seed_low"].isna().all() and (alone["seeds"] == 1).all()
+
+
+def test_what_is_not_there_is_named(seeded: Result) -> None:
+    with pytest.raises(InputError, match="there is no seed 6; the result has 7, 8, 9"):
+        seeded.risks(seed=6)
+    with pytest.raises(InputError, match="there is no system 'lucene'"):
+        seeded.utilities("lucene")
+    with pytest.raises(InputError, match="there is no measure 'AP'; the result has nDCG@10, SetR"):
+        seeded.quipu(measure="AP")
+
+
+def test_without_judgements_risk_alone_is_there(tmp_path: Path) -> None:
+    unjudged = make_result(queries=4, mechanisms=SMALL, judged=False)
+    unjudged.save(tmp_path)
+    loaded = Result.load(tmp_path)
+    assert not loaded.judged and loaded.measures == [] and len(loaded.risks())
+    for ask in (loaded.points, loaded.quipu):
+        with pytest.raises(InputError, match="holds risks alone; add qrels and run again"):
+            ask()
+
+
+def test_a_missing_number_stays_missing_and_others_are_refused(result: Result) -> None:
+    checked = SETTINGS.check(result.settings)
+    assert checked["budget"].isna().any()
+    pd.testing.assert_frame_equal(checked, result.settings)
+    with pytest.raises(FrameError, match="'private' must hold"):
+        SETTINGS.check(result.settings.assign(private="yes"))
