@@ -137,8 +137,8 @@ def compare_results(
 
 
 def _measure(first: "Result", second: "Result", measure: str | None) -> str:
-    main = first._measure(measure)  # refuses a result without judgements
-    second._measure(measure)
+    main = first.measure_named(measure)  # refuses a result without judgements
+    second.measure_named(measure)
     if measure is not None:
         return measure
     both = [name for name in first.measures if name in second.measures]

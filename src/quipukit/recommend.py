@@ -176,7 +176,7 @@ def recommend(
     for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
         if limit is not None and not 0 <= limit <= 1:
             raise InputError(f"{name} must lie between 0 and 1 (found {limit!r}).")
-    grid = _grid(result, attacker, result._measure(measure), system)
+    grid = _grid(result, attacker, result.measure_named(measure), system)
     strategies = result.strategies
     candidates = [
         number

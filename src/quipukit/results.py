@@ -189,7 +189,7 @@ class Result:
         Columns: strategy, mechanism, attacker, measure, quipu, low, high, error, queries, seeds, seed_low, seed_high
         (the least and the largest score of a single seed; NaN where there is one seed only).
         """
-        measure = self._measure(measure)
+        measure = self.measure_named(measure)
         table = self._scored(system, measure, None, level, replicates)
         spread = table[["mechanism", "attacker"]].assign(seed_low=float("nan"), seed_high=float("nan"))
         if len(self.seeds) > 1:
@@ -231,7 +231,8 @@ class Result:
             raise InputError(f"there is no system {system!r}; the result has {', '.join(self.systems)}.")
         return system
 
-    def _measure(self, measure: str | None) -> str:
+    def measure_named(self, measure: str | None = None) -> str:
+        """Return a measure of utility that was measured: the one named, or the main one."""
         self._require_utility()
         if measure is not None and measure not in self.measures:
             raise InputError(f"there is no measure {measure!r}; the result has {', '.join(self.measures)}.")

@@ -8,21 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from quipukit.cli.compare import compare
-from quipukit.cli.recommend import recommend
 from tests.cli.test_cli import assert_refused, run
 from tests.example_results import make_result
-
-
-@pytest.fixture(autouse=True)
-def verbs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the command these two verbs alone."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command("recommend")(recommend)
-    app.command("compare")(compare)
-    monkeypatch.setattr(sys.modules["quipukit.cli.main"], "app", app)
 
 
 @pytest.fixture(scope="module")

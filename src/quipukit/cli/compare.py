@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table
-from quipukit.cli.recommend import print_wrapped, without_nan
+from quipukit.cli.console import plain, print_table, print_wrapped, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,6 +36,17 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         print(f"\n{caption}")
 
 
+def print_wrapped(text: str, indent: str = "") -> None:
+    """Print a paragraph, broken between words in a terminal and in one line elsewhere."""
+    import textwrap
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    # A number stays in one line with what it is a number of.
+    tied = text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    filled = textwrap.fill(tied, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    print(filled.replace("\N{NO-BREAK SPACE}", " "))
+
+
 def say(line: str) -> None:
     """Print a line on stderr."""
     print(line, file=sys.stderr)
@@ -105,3 +116,12 @@ def plain(value: Any) -> str:
     from quipukit.specs import format_value
 
     return "" if value is None or value != value else format_value(float(value))
+
+
+def without_nan(cell: Any) -> Any:
+    """Return the same with None for what is missing: JSON knows no NaN."""
+    if isinstance(cell, dict):
+        return {str(name): without_nan(value) for name, value in cell.items()}
+    if isinstance(cell, list | tuple):
+        return [without_nan(value) for value in cell]
+    return None if cell != cell else cell

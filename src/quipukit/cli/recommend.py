@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table, wide_enough
+from quipukit.cli.console import plain, print_table, print_wrapped, wide_enough, without_nan
 
 if TYPE_CHECKING:
     from quipukit.recommend import Choice, Recommendation
@@ -58,19 +58,6 @@ def recommend(
         _show(found)
     if found.best is None:
         raise typer.Exit(NOTHING_FITS)
-
-
-def print_wrapped(text: str, indent: str = "") -> None:
-    """Print a paragraph, broken between words in a terminal and in one line elsewhere."""
-    import shutil
-    import sys
-    import textwrap
-
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    # A number stays in one line with what it is a number of.
-    tied = text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    filled = textwrap.fill(tied, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    print(filled.replace("\N{NO-BREAK SPACE}", " "))
 
 
 def _roles(found: "Recommendation") -> "dict[str, Choice]":
@@ -149,12 +136,3 @@ def _plain(found: "Recommendation") -> dict[str, Any]:
             "front": found.front.to_dict("records"),
         }
     )
-
-
-def without_nan(cell: Any) -> Any:
-    """Return the same with None for what is missing: JSON knows no NaN."""
-    if isinstance(cell, dict):
-        return {str(name): without_nan(value) for name, value in cell.items()}
-    if isinstance(cell, list | tuple):
-        return [without_nan(value) for value in cell]
-    return None if cell != cell else cell
