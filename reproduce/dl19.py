@@ -255,8 +255,8 @@ which, and where it breaks.
 _TAIL = """## What does not agree, and why
 
 - **The pool lifts utility.** The passages were pooled from systems that searched for these very queries, and are all
-  about one topic or another of DL'19 and DL'20. Noise finds relevant passages by chance (see above), the curves start higher, and
-  scores of mechanisms that stay private get larger. Depth 100 makes it worse; the default depth for a small
+  about one topic or another of DL'19 and DL'20. Noise finds relevant passages by chance (see above), the curves start
+  higher, and scores of mechanisms that stay private get larger. Depth 100 makes it worse; the default depth for a small
   collection, 1 % of it divided by the number of variants, is there for that reason.
 - **Another ceiling.** u0 is that of BM25 and MiniLM within the pool. Judged passages outside the pool count as
   relevant and cannot be found.

@@ -66,6 +66,8 @@ def evaluate(
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
     if resume is not None:
+        if dry_run:
+            raise InputError("--dry-run tells the plan of a command; give its options again in place of --resume.")
         folder, options = resume, None
     else:
         options = _options(locals())

@@ -18,8 +18,17 @@ _VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "pos
 ROOMS = {
     "obfuscate": (*_WORDS, *_VECTORS, "obfuscation", "mechanisms", "guarantees"),
     "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "experiment.stages"),
-    "utility": (*_WORDS, *_VECTORS, "retrieval", "encoders", "measures.utility", "trec", "experiment.stages"),
-    "attack": (*_WORDS, "attackers", "encoders", "experiment.stages"),
+    "utility": (
+        *_WORDS,
+        *_VECTORS,
+        "retrieval",
+        "encoders",
+        "collections",
+        "measures.utility",
+        "trec",
+        "experiment.stages",
+    ),
+    "attack": (*_WORDS, *_VECTORS, "attackers", "encoders", "experiment.stages"),
     "likeness": (
         *_WORDS,
         *_VECTORS,

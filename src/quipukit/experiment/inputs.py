@@ -22,6 +22,7 @@ from quipukit.errors import InputError
 from quipukit.experiment.grid import bind_grid, expand
 from quipukit.files import read_obfuscated, read_queries
 from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, queries_frame
+from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import mechanism_class
 from quipukit.retrieval.pool import default_depth
@@ -64,6 +65,16 @@ class Options:
     k: int = 10
     examples: int = 5
     skip_invalid: bool = False
+
+    def __post_init__(self) -> None:
+        # Lists will do; what is written down comes back as tuples, and has to be equal to what was given.
+        for name in ("specs", "measures"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+        pairs = tuple(map(tuple, self.systems))
+        if any(isinstance(pair, str) for pair in self.systems) or any(len(pair) != 2 for pair in pairs):
+            raise InputError("systems are pairs of a retriever and a re-ranker; write [('bm25', 'minilm')].")
+        object.__setattr__(self, "systems", pairs)
 
 
 @dataclass(frozen=True)
@@ -192,6 +203,7 @@ def _check(options: Options) -> None:
         raise InputError(f"noise must be 'common' or 'independent' (found {options.noise!r}).")
     if not options.systems:
         raise InputError("no search system is given; name one, for instance bm25.")
+    parse_measures(options.measures)
 
 
 def _grid(options: Options, vectors: Vectors | None) -> tuple[list[Setting], list[dict[str, str]]]:

@@ -23,7 +23,7 @@ from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
 from quipukit.experiment.pieces import Pieces, alone, sweep, writing
 from quipukit.experiment.settings import settings_frame
-from quipukit.experiment.stages import Stages
+from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
 from quipukit.home import new_file
 from quipukit.measures.risk import risk
@@ -71,7 +71,8 @@ def evaluate(
         if given is None or isinstance(given, str | os.PathLike):
             return None if given is None else os.fspath(given)
         objects[role] = given
-        return str(getattr(given, "name", fallback))
+        # Only ours: a column of a frame may be called "name", too, and what it holds is nobody's business.
+        return given.name if isinstance(given, Collection | Encoder | Vectors) else fallback
 
     options = Options(
         collection=named("collection", collection, "given") or "wordnet",
@@ -106,10 +107,13 @@ def run(
     with contextlib.ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(alone(folder))
-        _claim(folder, options, given=sorted(objects))
+        _refuse_others(folder, options)
         remember_code()
         clock = Clock(watch or Watch())
         inputs = resolve(options, **objects)
+        check_models(options)
+        # Not before everything named was found: a mistake that is mended must not find the folder taken by itself.
+        _claim(folder, options, given=sorted(objects))
         for refused in inputs.skipped:
             clock.watch.say(f"left out: {refused['reason']}")
         if inputs.qrels.empty:
@@ -144,8 +148,8 @@ def resume(folder: str | os.PathLike[str], *, watch: Watch | None = None, help_f
 # --- the folder ---------------------------------------------------------------------------------------------------
 
 
-def _claim(folder: Path, options: Options, given: list[str]) -> None:
-    """Write down what is run here; refuse a folder that belongs to another experiment, or to something else."""
+def _refuse_others(folder: Path, options: Options) -> None:
+    """Refuse a folder that belongs to another experiment, or to something else."""
     before = _begun(folder)
     if before is None:
         ours = (".lock", ".experiment-????????.json")  # the second is a draft, of a run that was killed at once
@@ -163,9 +167,13 @@ def _claim(folder: Path, options: Options, given: list[str]) -> None:
                 f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
                 f"that one: `quipukit evaluate --resume {folder}`."
             )
+
+
+def _claim(folder: Path, options: Options, given: list[str]) -> None:
+    """Write down what is run here, and clear away what a killed run left half-written."""
     content = {"form": FORM, "options": dataclasses.asdict(options), "given": given}
     with writing(folder), new_file(folder / BEGUN) as draft:
-        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=int) + "\n", encoding="utf-8")
     sweep(folder)
 
 

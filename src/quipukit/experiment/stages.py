@@ -25,7 +25,7 @@ from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore
 from quipukit.experiment.codeprint import code_of, code_of_class
-from quipukit.experiment.inputs import SIMILARITY, Inputs, Setting
+from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
 from quipukit.experiment.likeness import likeness
 from quipukit.experiment.pieces import Pieces, name_of
 from quipukit.experiment.watch import Clock, Progress
@@ -106,7 +106,7 @@ class Stages:
     def pool_name(self, system: int, cell: Cell) -> str:
         """Return the name of the piece that holds what a system found for a cell."""
         retriever, _ = self.inputs.options.systems[system]
-        found_by = [retriever, self._model_of(retriever), self.inputs.prints["collection"], self.inputs.depth]
+        found_by = [retriever, _model_of(retriever), self.inputs.prints["collection"], self.inputs.depth]
         return name_of("pool", code_of("pool"), self._sent(cell), found_by)
 
     def utility_name(self, system: int, cell: Cell) -> str:
@@ -114,7 +114,7 @@ class Stages:
         _, reranker = self.inputs.options.systems[system]
         pool = self.pieces.digest("pool", self.pool_name(system, cell))
         prints = self.inputs.prints
-        ranked_by = [reranker, self._model_of(reranker), prints["collection"], prints["queries"]]
+        ranked_by = [reranker, _model_of(reranker), prints["collection"], prints["queries"]]
         judged = [prints["qrels"], self.inputs.options.measures]
         return name_of("utility", code_of("utility"), pool, cell.setting.key, ranked_by, judged)
 
@@ -138,13 +138,6 @@ class Stages:
 
     def _sent(self, cell: Cell) -> str:
         return self.pieces.digest("obfuscated", self.obfuscated_name(cell))
-
-    def _model_of(self, name: str) -> str:
-        """Return the fingerprint of the model behind a retriever's or re-ranker's name; BM25 and engines have none."""
-        if name == "bm25" or "+http" in name:
-            return ""
-        kind, _, model = name.partition(":")
-        return _fingerprint((model or "minilm") if kind == "dense" else name)
 
     # --- stages ---
 
@@ -388,6 +381,21 @@ def _pair_scores(
         qid: PairScores(np.array(docnos, object), score)
         for (qid, docnos), score in zip(ordered.items(), scores, strict=True)
     }
+
+
+def check_models(options: Options) -> None:
+    """Find every model that is named: one that is missing should be told before hours of work, not after."""
+    for pair in options.systems:
+        for name in pair:
+            _model_of(name)
+
+
+def _model_of(name: str) -> str:
+    """Return the fingerprint of the model behind a retriever's or re-ranker's name; BM25 and engines have none."""
+    if name == "bm25" or "+http" in name:
+        return ""
+    kind, _, model = name.partition(":")
+    return _fingerprint((model or "minilm") if kind == "dense" else name)
 
 
 @functools.cache

@@ -26,7 +26,7 @@ def utility(
     """
     judged = _relevant(qrels)
     ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()
-    parsed = _parse(measures)
+    parsed = parse_measures(measures)
     rows: list[tuple[Any, ...]] = []
     for setting, group in _by_setting(ranked, settings).items():
         for qid, name, score in _scores(group, judged, parsed):
@@ -68,7 +68,8 @@ def _relevant(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
     return found
 
 
-def _parse(measures: Sequence[str]) -> list[Any]:
+def parse_measures(measures: Sequence[str]) -> list[Any]:
+    """Return measures by their names, or say which name is none."""
     import ir_measures
 
     parsed = []

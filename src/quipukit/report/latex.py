@@ -48,7 +48,7 @@ def latex(sheet: Sheet) -> str:
         "\\begin{table}",
         "\\centering",
         f"\\caption{{{_prose(sheet.caption or sheet.title)}}}",
-        f"\\label{{tab:{sheet.name}}}",
+        f"\\label{{tab:{sheet.name.replace('_', '-')}}}",
         f"\\begin{{tabular}}{{@{{}}{shape}@{{}}}}",
         "\\toprule",
         *_groups(sheet),
