@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 VERBS = (
+    "evaluate",
+    "report",
+    "recommend",
+    "compare",
     "obfuscate",
     "retrieve",
     "utility",

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
+# What may stand beside --resume: it changes how the work is done, not what comes out.
+_BESIDE_RESUME = {"resume", "workers", "dask", "report"}
+
+
 def evaluate(
+    context: typer.Context,
     collection: str = typer.Argument("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
     mechanisms: list[str] = typer.Option(
         [], "-m", "--mechanisms", help="Mechanisms: CMP (its whole grid) or 'CusText(k=20)@10'; several. [the paper's]"
@@ -66,11 +71,10 @@ def evaluate(
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
     if resume is not None:
-        if dry_run:
-            raise InputError("--dry-run tells the plan of a command; give its options again in place of --resume.")
+        _refuse_others(context, resume)
         folder, options = resume, None
     else:
-        options = _options(locals())
+        options = _options(context.params)
         if dry_run:
             _show_plan(options, output)
             return
@@ -78,6 +82,17 @@ def evaluate(
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
     execute(options, folder, _help(dask, workers), report)
+
+
+def _refuse_others(context: typer.Context, folder: Path) -> None:
+    """Refuse options that would be ignored: a folder is resumed as it was begun."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in _BESIDE_RESUME:
+            raise InputError(
+                f"--resume goes on with the options that {folder} was begun with; leave out {name.replace('_', '-')}, "
+                "or leave out --resume: the same command goes on too."
+            )
 
 
 def execute(options: "Options | None", folder: Path, help_from: Any = None, report: bool = True) -> None:

@@ -19,6 +19,7 @@ def report(
     output: Path | None = typer.Option(None, "-o", "--output", help="Folder of the report. [report in the first RUN]"),
     measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
     examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
+    figures: str = typer.Option("pdf,svg,png", help="Formats of the figures for papers, or none."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
@@ -32,14 +33,15 @@ def report(
     Examples:
       quipukit report runs/wordnet
       quipukit report runs/wordnet runs/vaswani -o report --measure nDCG@10
-      quipukit report runs/wordnet --no-examples --tsv
+      quipukit report runs/wordnet --no-examples --figures none --tsv
     """
     from quipukit.report.write import Report
     from quipukit.results import Result
 
+    formats = [] if figures == "none" else [kind.strip() for kind in figures.split(",")]
     made = Report([Result.load(run) for run in runs], measure=measure)
     with progress("writing the report") as show:
-        page = made.write(output or runs[0] / "report", examples=examples, progress=show)
+        page = made.write(output or runs[0] / "report", examples=examples, formats=formats, progress=show)
     if as_json or as_tsv:
         _print_frame(made.frame, as_json)
     else:

@@ -13,10 +13,29 @@ def spread(arguments: Sequence[str]) -> list[str]:
     >>> spread(["-m", "CMP", "TEM@5", "wordnet"])
     ['-m', 'CMP', '-m', 'TEM@5', 'wordnet']
     """
-    several = list(arguments)
+    several = _named_resume(list(arguments))
     for names, belongs in _SEVERAL:
         several = _spread(several, names, belongs)
     return several
+
+
+def _named_resume(arguments: list[str]) -> list[str]:
+    """Let ``--resume`` stand alone beside ``-o FOLDER``: alone it resumes that folder, with more it changes nothing.
+
+    >>> _named_resume(["evaluate", "-o", "runs/x", "--resume"])
+    ['evaluate', '--resume', 'runs/x']
+    >>> _named_resume(["evaluate", "-m", "CMP", "-o", "runs/x", "--resume"])
+    ['evaluate', '-m', 'CMP', '-o', 'runs/x']
+    """
+    place = arguments.index("--resume") if "--resume" in arguments else -1
+    if place < 0 or (place + 1 < len(arguments) and not arguments[place + 1].startswith("-")):
+        return arguments
+    rest = arguments[:place] + arguments[place + 1 :]
+    output = next((number for number, argument in enumerate(rest[:-1]) if argument in ("-o", "--output")), -1)
+    if output < 0:
+        return arguments
+    others = rest[:output] + rest[output + 2 :]
+    return [*others, "--resume", rest[output + 1]] if others == ["evaluate"] else rest
 
 
 def _spread(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[[str], bool]) -> list[str]:
