@@ -22,7 +22,7 @@ TEST_STAMP := $(VENV)/.stamp-test
 .PHONY: help demo test lint format bench reproduce trust clean
 
 help:
-	@echo "make demo       set up and obfuscate three example queries with every mechanism"
+	@echo "make demo       set up and run a small experiment on the built-in collection, with its report"
 	@echo "make test       set up, lint, check types and imports, and run the tests"
 	@echo "make lint       the checks of 'make test' without the tests"
 	@echo "make format     let ruff lay out the code and fix what it can"

@@ -16,7 +16,8 @@ def python_blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
-def test_python_blocks_of_a_page_run_in_order(page: Path) -> None:
+def test_python_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # for what the examples write
     names: dict[str, object] = {"__name__": "documentation"}
     for block in python_blocks(page):
         exec(compile(block, page.name, "exec"), names)

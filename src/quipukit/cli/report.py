@@ -1,6 +1,7 @@
 """``quipukit report``: what an experiment found, as one page, figures and tables."""
 
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,12 @@ from quipukit.cli.console import print_table, progress, say
 if TYPE_CHECKING:
     import pandas as pd
 
+    from quipukit.report.sheet import Sheet
     from quipukit.report.write import Report
 
 
 def report(
-    runs: list[Path] = typer.Argument(metavar="RUN...", help="Folders that `quipukit evaluate -o` wrote."),
+    runs: list[Path] = typer.Argument(metavar="RUN", help="Folders that `quipukit evaluate -o` wrote."),
     output: Path | None = typer.Option(None, "-o", "--output", help="Folder of the report. [report in the first RUN]"),
     measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
     examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
@@ -58,24 +60,26 @@ def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
 
 
 def print_report(made: "Report") -> None:
-    """Print Table 1, or where nothing was judged the risks."""
-    blocks = made.blocks
+    """Print Table 1, or where nothing was judged the risks; one table a block, for two are wider than a terminal."""
     from quipukit.report import tables
-    from quipukit.report.sheet import Sheet
 
-    sheets: list[tuple[str, Sheet]] = []
-    if any(block.judged for block in blocks):
-        sheets.append(("", tables.table_1(blocks)))
-    sheets += [(f"{block.name}: risk alone", tables.points(block)) for block in blocks if not block.judged]
-    for title, sheet in sheets:
-        groups = [name for name, width in sheet.groups for _ in range(width)] if len(sheet.groups) > 1 else []
-        over = [""] * sheet.stubs + groups if groups else [""] * len(sheet.headings)
-        headings = [
-            f"{group}\n{heading}" if group else heading for group, heading in zip(over, sheet.headings, strict=True)
-        ]
-        rows = [
-            [section.heading, *(("*" if cell.bold else "") + cell.plain for cell in row)]
-            for section in sheet.sections
-            for row in section.rows
-        ]
-        print_table(title, ["Strategy", *headings], rows, sheet.caption.replace("Bold:", "*").replace("`", ""))
+    judged = [block for block in made.blocks if block.judged]
+    for block in judged:
+        # Explained once, below the last, with every mark that any of them has.
+        caption = tables.table_1(judged).caption if block is judged[-1] else ""
+        _print_sheet(tables.table_1([block]), block.name if len(made.blocks) > 1 else "", caption)
+    for block in made.blocks:
+        if not block.judged:
+            sheet = tables.points(block)
+            _print_sheet(sheet, f"{block.name}: no judgements, so this is risk alone", sheet.caption)
+
+
+def _print_sheet(sheet: "Sheet", title: str, caption: str) -> None:
+    rows = [
+        ["" if number else section.heading, *(("*" if cell.bold else "") + cell.plain for cell in row)]
+        for section in sheet.sections
+        for number, row in enumerate(section.rows)
+    ]
+    # What is bold on paper has a star on a terminal, and code needs no marks.
+    words = textwrap.fill(caption.replace("Bold:", "*").replace("`", ""), 110, break_on_hyphens=False)
+    print_table(title, ["Strategy", *sheet.headings], rows, words)

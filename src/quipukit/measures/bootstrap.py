@@ -93,7 +93,7 @@ def compare(
 
         p = min(1, 2 min(1 + #{d <= 0}, 1 + #{d >= 0}) / (B + 1)),
 
-    which is never below 2 / (B + 1). ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
+    which is never below 2 / (B + 1), nor below 2^(1 - n) for n queries (see `judge`). ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
     measure.
     """
     sides = _pair(risks, utilities)
@@ -111,7 +111,8 @@ def compare(
         family = []
         for first, second in itertools.combinations(wanted, 2):
             (score, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
-            family.append((first, second, attacker, measure, score - other, *judge(drawn - others, level)))
+            floor = 2.0 ** (1 - len(sides.qids))
+            family.append((first, second, attacker, measure, score - other, *judge(drawn - others, level, floor)))
         corrected = holm([row[-1] for row in family])
         rows += [(*row, p, len(sides.qids)) for row, p in zip(family, corrected, strict=True)]
     columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]

@@ -12,6 +12,7 @@ from quipukit.home import new_file
 from quipukit.report.palette import Look
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("pdf", "svg", "png")
@@ -88,6 +89,12 @@ def new_figure(width: float, height: float) -> "Figure":
     return figure
 
 
+def axes_at(figure: "Figure", left: float, top: float, width: float, height: float) -> "Axes":
+    """Return axes at a place given in inches from the figure's upper left corner; an engine would take its time."""
+    wide, high = figure.get_size_inches()
+    return figure.add_axes((left / wide, 1 - (top + height) / high, width / wide, height / high))
+
+
 def settle(figure: "Figure") -> None:
     """Give everything its place, once; an engine of the figure's own would do so again for every format."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -95,7 +102,6 @@ def settle(figure: "Figure") -> None:
     engine = ConstrainedLayoutEngine()
     for _ in range(2):  # the first round moves what the second has to fit
         engine.execute(figure)
-    figure.draw_without_rendering()
 
 
 def marker_of(look: Look) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A Sheet as LaTeX: a table with booktabs, and nothing else to be loaded."""
 
-from quipukit.report.sheet import Cell, Section, Sheet, signed
+from quipukit.report.sheet import Cell, Section, Sheet, typeset
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -20,6 +20,7 @@ _ESCAPES = {
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
     "\N{EN DASH}": "--",
+    "\N{NO-BREAK SPACE}": r"\,",
     "\N{MINUS SIGN}": "$-$",
     "\N{DAGGER}": r"$^{\dagger}$",
     "\N{WHITE BULLET}": r"$^{\circ}$",
@@ -88,13 +89,13 @@ def _section(section: Section, columns: int) -> list[str]:
         lines.append(_row([_cell(cell) for cell in row]))
         # Small lines stand in rows of their own, so that the table needs no further package.
         for depth in range(max(len(cell.small) for cell in row)):
-            small = (escape(signed(cell.small[depth])) if depth < len(cell.small) else "" for cell in row)
+            small = (escape(typeset(cell.small[depth])) if depth < len(cell.small) else "" for cell in row)
             lines.append(_row([f"{{\\scriptsize {text}}}" if text else "" for text in small]))
     return lines
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(signed(cell.text))
+    text = escape(typeset(cell.text))
     return (f"\\textbf{{{text}}}" if cell.bold else text) + escape(cell.marks)
 
 

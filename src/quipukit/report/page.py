@@ -11,7 +11,7 @@ from quipukit.report.blocks import Block
 from quipukit.report.pagedata import page_data, script_safe
 from quipukit.report.palette import NIGHT, PAPER, Look
 from quipukit.report.radar import GAIN, radar_frame
-from quipukit.report.sheet import Sheet, signed
+from quipukit.report.sheet import Sheet, typeset
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def page(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["signed"] = signed
+    environment.filters["typeset"] = typeset
     environment.filters["prose"] = _prose
     results = list({id(block.result): block.result for block in blocks}.values())
     data = page_data(blocks, looks, examples)
@@ -65,7 +65,7 @@ def _prose(text: str) -> "Markup":
     """Return a sentence as HTML, what stands between backquotes as code."""
     from markupsafe import Markup, escape
 
-    parts = (escape(part) for part in text.split("`"))
+    parts = (escape(part) for part in typeset(text).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 

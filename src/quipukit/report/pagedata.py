@@ -9,7 +9,7 @@ from quipukit.report.examples import examples_of
 from quipukit.report.labels import Box, along, around, group
 from quipukit.report.palette import Look
 from quipukit.report.plane_figures import CORNERS
-from quipukit.report.sheet import interval, number, signed
+from quipukit.report.sheet import interval, number, typeset
 from quipukit.report.words import risk_name
 from quipukit.specs import format_value
 
@@ -78,7 +78,7 @@ def _mechanism(block: Block, name: str) -> dict[str, Any]:
 
 def _score(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    return "" if row is None else signed(f"{number(row['quipu'])} {interval(row['low'], row['high'])}")
+    return "" if row is None else typeset(f"{number(row['quipu'])} {interval(row['low'], row['high'])}")
 
 
 def _labels(block: Block, name: str, who: str) -> list[list[str]]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from quipukit.report.blocks import Block
-from quipukit.report.drawing import FAINT, INK, PALE, marker_of, new_figure, safe, settle, styled, wrapped
+from quipukit.report.drawing import FAINT, INK, PALE, axes_at, marker_of, new_figure, safe, styled, wrapped
 from quipukit.report.labels import Box, along, around, group, place
 from quipukit.report.palette import Look
-from quipukit.report.sheet import interval, number, signed
+from quipukit.report.sheet import interval, number, typeset
 from quipukit.report.words import risk_name
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
         names = [*block.mechanisms, *block.references]
         width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.36 * len(names) + 0.5)
         figure = new_figure(width, height)
-        axes = figure.add_axes((0.55 / width, 1 - 4.2 / height, 4.1 / width, 4.1 / height))
+        axes = axes_at(figure, 0.55, 0.1, 4.1, 4.1)
         corners = _frame(axes, block, who)
         for name in block.mechanisms:
             _curve(axes, block.curve(name, who), looks[name], label=_legend(block, name, who))
@@ -45,7 +45,6 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
             handlelength=3.2,
             labelspacing=0.7,
         )
-        figure.draw_without_rendering()
         boxes = [_extent(text) for text in corners] + _markers(axes, block, who, names)
         for name in block.mechanisms:
             boxes += _label(axes, block.curve(name, who), looks[name], boxes, radii=(3, 6), size=6)
@@ -57,10 +56,11 @@ def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
     with styled():
         columns = min(4 if len(block.mechanisms) > 6 else 3, len(block.mechanisms))
         rows = math.ceil(len(block.mechanisms) / columns)
-        figure = new_figure(max(2.3 * columns, 3.2), 2.6 * rows + 0.2)
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-        drawn: list[tuple[Axes, str]] = []
-        for axes, name in zip(grid.flat, block.mechanisms, strict=False):
+        width, height = max(0.55 + 2.2 * columns, 3.6), 0.05 + 2.5 * rows + 0.5
+        figure = new_figure(width, height)
+        for turn, name in enumerate(block.mechanisms):
+            row, column = divmod(turn, columns)
+            axes = axes_at(figure, 0.55 + 2.2 * column, 0.45 + 2.5 * row, 2.05, 2.05)
             _frame(axes, block, who, small=True)
             for other in block.mechanisms:
                 if other != name:
@@ -69,19 +69,16 @@ def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
             _curve(axes, block.curve(name, who), looks[name])
             _references(axes, block, who, small=True)
             axes.set_title(_legend(block, name, who), loc="left", linespacing=1.25)
-            axes.tick_params(labelbottom=len(drawn) + columns >= len(block.mechanisms))
-            drawn.append((axes, name))
-        for axes in grid.flat[len(block.mechanisms) :]:
-            axes.set_visible(False)
-        marks = zip(("+", "\N{MULTIPLICATION SIGN}"), block.references, strict=False)
-        told = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
-        figure.supxlabel(f"risk against the {who} attacker ({risk_name(who)}){told}", fontsize=8)
-        figure.supylabel(f"utility ({safe(block.measure)})", fontsize=8)
-        settle(figure)
-        for axes, name in drawn:
+            last = turn + columns >= len(block.mechanisms)
+            axes.tick_params(labelbottom=last, labelleft=column == 0)
             curve = block.curve(name, who)
             boxes = [*_markers(axes, block, who, [name, *block.references]), *_line(axes, curve)]
             _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, all_of_them=True)
+        marks = zip(("+", "\N{MULTIPLICATION SIGN}"), block.references, strict=False)
+        told = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
+        words = f"risk against the {who} attacker ({risk_name(who)}){told}"
+        figure.supxlabel(words, fontsize=8, x=0.5 + 0.2 / width, y=0.08 / height, va="bottom")
+        figure.supylabel(f"utility ({safe(block.measure)})", fontsize=8, x=0.08 / width, ha="left")
         return figure
 
 
@@ -228,4 +225,4 @@ def _extent(text: Any) -> Box:
 def _legend(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
     score = "" if row is None else f"\n{number(row['quipu'])} {interval(row['low'], row['high'])}"
-    return wrapped(name, 32) + signed(score)
+    return wrapped(name, 32) + typeset(score)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from quipukit.report.drawing import FAINT, PALE, new_figure, settle, styled, wrapped
+from quipukit.report.drawing import FAINT, PALE, axes_at, new_figure, styled, wrapped
 from quipukit.report.palette import Look
 from quipukit.report.radar import GAIN
 from quipukit.specs import format_value
@@ -23,14 +23,13 @@ def radars(frame: pd.DataFrame, looks: Mapping[str, Look]) -> "Figure":
         names = list(dict.fromkeys(frame["mechanism"]))
         columns = min(5, len(names))
         rows = math.ceil(len(names) / columns)
-        figure = new_figure(max(1.8 * columns, 2.2), 2.3 * rows)
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes in grid.flat:
+        figure = new_figure(max(1.8 * columns, 2.2), 2.35 * rows)
+        for number, name in enumerate(names):
+            row, column = divmod(number, columns)
+            axes = axes_at(figure, 0.1 + 1.8 * column, 0.35 + 2.35 * row, 1.6, 1.39)
             axes.set_axis_off()
-        for axes, name in zip(grid.flat, names, strict=False):
             _radar(axes, frame[frame["mechanism"] == name], looks[name])
             axes.set_title(wrapped(name, 20), fontsize=8)
-        settle(figure)
         return figure
 
 
@@ -54,14 +53,14 @@ def _radar(axes: "Axes", rows: pd.DataFrame, look: Look) -> None:
             color=FAINT,
         )
     dashes = ("-", "--", ":", "-.")
-    for place_of, row in enumerate(rows.to_dict("records")):
+    for turn, row in enumerate(rows.to_dict("records")):
         corners = np.clip([row["obfuscation"], row["recall"], row["gain"]], 0, 1)[:, None] * circle
         axes.fill(
             *corners.T,
             facecolor=(look.light, 0.08),
             edgecolor=look.light,
             linewidth=1.1,
-            linestyle=dashes[place_of % len(dashes)],
+            linestyle=dashes[turn % len(dashes)],
             label=f"{format_value(row['value'])}: {row['area']:.3f}",
         )
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.08), fontsize=6, handlelength=2.6, title="", borderaxespad=0)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), fontsize=6, handlelength=2.6, title="", borderaxespad=0)

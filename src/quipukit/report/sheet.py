@@ -81,9 +81,9 @@ def share(value: "float | None") -> str:
     return "< 0.01 %" if percent < 0.005 else f"{percent:.{digits}f} %"
 
 
-def signed(text: str) -> str:
-    """Return the text with a minus sign, not a hyphen, before its negative numbers: for print, not for machines."""
-    return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text)
+def typeset(text: str) -> str:
+    """Return the text as print wants it: minus signs before negative numbers, and no line break before a per cent."""
+    return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:

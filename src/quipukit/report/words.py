@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from quipukit.report.blocks import Block
 from quipukit.report.sheet import interval, number, share
 from quipukit.results import Result
@@ -74,8 +76,13 @@ def safest(block: Block) -> list[tuple[str, str]]:
 
 
 def risk_name(attacker: str) -> str:
-    """Return the measure that an attacker's risk is."""
-    return RISKS.get(attacker, attacker)
+    """Return the measure that an attacker's risk is.
+
+    >>> risk_name("lazy"), risk_name("Bayes motivated"), risk_name("active@20")
+    ('P@1', 'RR', 'R@20')
+    """
+    how = attacker.rsplit(maxsplit=1)[-1]
+    return RISKS.get(how, how.replace("active@", "R@"))
 
 
 def setting_name(mechanism: str, parameter: str, value: float) -> str:
@@ -104,11 +111,20 @@ def _finding(block: Block, who: str) -> Finding:
         if length < _NARROW:
             caution = (
                 f"Its settings span {share(length)} of the diagonal, so its score is close to 0 whatever it does; "
-                "look at the hypervolume before you call it best."
+                f"look at the hypervolume before you call it best.{_wider(scores)}"
             )
         elif row["quipu"] <= 0:
             caution = "Even the best gives away more than it finds."
     return Finding(who, ATTACKERS.get(who, ""), name, score, bounds, rivals, caution, _within(block, who))
+
+
+def _wider(scores: pd.DataFrame) -> str:
+    """Return the sentence on the best mechanism whose settings span more, empty where there is none."""
+    wide = scores[(scores["s_high"] - scores["s_low"]) / math.sqrt(2) >= _NARROW]
+    if wide.empty:
+        return ""
+    row = wide.loc[wide["quipu"].idxmax()]
+    return f" Of those that span more, {row['mechanism']} scores best: {number(row['quipu'])}."
 
 
 def _within(block: Block, who: str) -> str:
@@ -146,7 +162,7 @@ def run_in_words(result: Result) -> list[tuple[str, str]]:
         ("Noise", _noise(result)),
         ("Word vectors", _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _print_of(vectors))),
         ("Attack", _attack(log, encoder)),
-        ("Left out", join([str(skipped) for skipped in manifest.get("skipped", ())])),
+        ("Left out", "; ".join(_reason(refused) for refused in manifest.get("skipped") or ())),
         ("Notes", _notes(result)),
         ("Software", ", ".join(_versions(manifest))),
         ("Digest", f"{result.digest[:16]}, equal for equal results"),
@@ -202,6 +218,10 @@ def join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
+def _reason(refused: Any) -> str:
+    return str(refused.get("reason", "")) if isinstance(refused, Mapping) else str(refused)
+
+
 def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = manifest.get(name)
     return part if isinstance(part, Mapping) else {}
@@ -222,9 +242,10 @@ def _system(system: Mapping[str, Any]) -> str:
 def _obfuscation(result: Result) -> str:
     count = len(result.settings)
     names = len(result.mechanisms)
+    told = f"{names} mechanism{'s' * (names != 1)}, {count} setting{'s' * (count != 1)}"
+    source = result.manifest.get("obfuscated")
     return (
-        f"{names} mechanism{'s' * (names != 1)}, {count} setting{'s' * (count != 1)}, "
-        f"N = {result.manifest.get('n', '?')} variants a query"
+        f"{told}, obfuscated elsewhere: {source}" if source else f"{told}, N = {result.manifest['n']} variants a query"
     )
 
 

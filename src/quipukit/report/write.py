@@ -71,7 +71,8 @@ class Report:
             raise FileError(f"{place} is a file; name a folder for the report.")
         show = progress or (lambda done, total: None)
         # Figures take the time; the page and the tables count as two of them.
-        total = 2 + sum(2 + (2 * len(block.attackers) if block.judged else 0) for block in self.blocks)
+        drawn = sum(2 + (2 * len(block.attackers) if block.judged else 0) for block in self.blocks)
+        total = 2 + (drawn if formats else 0)
         show(0, total)
         for name, text in self._tables():
             _write_text(place / "tables" / name, text)

@@ -1,0 +1,192 @@
+"""The page in a real browser: it draws, it answers, it needs no network, and it fits."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from quipukit.report.write import write_report
+from tests.example_results import make_result
+from tests.report.results import hostile_result
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs a Chromium in PATH")
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright's client")
+    with api.sync_playwright() as play:
+        started = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("report")
+    results = {
+        "plain": [make_result()],
+        "hostile": [hostile_result()],
+        "bare": [make_result(judged=False)],
+        "several": [make_result(systems=("one", "two")), make_result(name="bare", judged=False)],
+    }
+    return {name: write_report(own, folder / name, formats=()) for name, own in results.items()}
+
+
+def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) -> "tuple[Page, list[str]]":
+    """Open the page, and collect everything it complains about or asks the network for."""
+    page = browser.new_context(viewport={"width": width, "height": 900}, **wishes).new_page()
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: None if request.url.startswith("file:") else faults.append(request.url[:100]))
+    page.goto(path.as_uri())
+    page.wait_for_selector("#plot-risk .scatterlayer .trace")
+    return page, faults
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile", "bare", "several"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_draws_without_complaint_and_fits(
+    browser: "Browser", pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    page, faults = open_page(browser, pages[name], width, color_scheme=scheme)
+    page.wait_for_timeout(200)
+    assert faults == []
+    plots = ["#plot-risk"] if name == "bare" else ["#plot-plane", "#plot-utility", "#plot-risk"]
+    for plot in plots:
+        assert page.locator(f"{plot} .scatterlayer .trace").count() >= 4
+    wide, room = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= room
+    page.context.close()
+
+
+def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, _ = open_page(browser, pages["plain"], color_scheme="light")
+
+    def colours() -> list[str]:
+        return list(
+            page.evaluate(
+                "[getComputedStyle(document.body).backgroundColor,"
+                " document.getElementById('plot-plane').layout.font.color,"
+                " document.getElementById('plot-plane').data[2].line.color]"
+            )
+        )
+
+    light = colours()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(300)
+    dark = colours()
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(300)
+    assert colours() == light
+    page.context.close()
+
+
+def hover_over(page: "Page", mechanism: str, place: int) -> str:
+    page.locator("#plot-plane").scroll_into_view_if_needed()
+    x, y = page.evaluate(
+        """([name, place]) => {
+            const plot = document.getElementById("plot-plane");
+            const trace = plot.data.find((one) => one.name === name);
+            const { xaxis, yaxis } = plot._fullLayout;
+            const { left, top } = plot.getBoundingClientRect();
+            const [x, y] = [xaxis.d2p(trace.x[place]), yaxis.d2p(trace.y[place])];
+            return [left + xaxis._offset + x, top + yaxis._offset + y];
+        }""",
+        [mechanism, place],
+    )
+    page.mouse.move(x - 30, y - 30)
+    page.mouse.move(x, y, steps=5)
+    page.wait_for_selector("#plot-plane .hovertext")
+    return "\n".join(page.locator("#plot-plane .hovertext").all_text_contents())
+
+
+def test_hover_tells_the_numbers_and_an_example(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, _ = open_page(browser, pages["plain"])
+    page.click("#plane .legend button:has-text('CMP')")
+    text = hover_over(page, "CMP", 3)
+    for words in ("CMP", "epsilon 12.5", "nDCG@10 0.", "risk, lazy 0.", "QuIPU", "how to treat illness", "cmp words"):
+        assert words in text
+    page.context.close()
+
+
+def test_hostile_texts_are_shown_as_they_are(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, faults = open_page(browser, pages["hostile"])
+    page.click("#plane .legend button:has-text('CMP')")
+    assert "<script>alert('x')</script>" in hover_over(page, "CMP", 3)
+    assert "<script>alert('x')</script></script>" in page.locator("#example .original").inner_text()
+    assert page.locator("#example script").count() == 0
+    assert faults == []
+    page.context.close()
+
+
+def test_choosing_a_mechanism_labels_its_settings(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, _ = open_page(browser, pages["plain"])
+    labels = page.locator("#plot-plane .textpoint")
+    before = labels.count()
+    button = page.locator("#plane .legend button:has-text('VickreyMhl')")
+    button.click()
+    assert labels.count() > before
+    assert button.get_attribute("aria-pressed") == "true"
+    page.click("#plane .legend .all")
+    assert labels.count() == before
+    page.context.close()
+
+
+def test_attacker_and_parameter_change_the_plots(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, _ = open_page(browser, pages["plain"])
+    title = "document.getElementById('plot-plane').layout.xaxis.title.text"
+    assert "lazy" in page.evaluate(title)
+    page.click("#plane .segments button:has-text('motivated')")
+    assert "motivated attacker (RR)" in page.evaluate(title)
+    page.click("#parameter .segments button:has-text('level')")
+    assert page.evaluate(
+        "document.getElementById('plot-risk').data.filter((one) => one.name).map((one) => one.name)"
+    ) == ["AEA"]
+    page.context.close()
+
+
+def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, _ = open_page(browser, pages["plain"])
+    assert page.locator("#example .original").inner_text() == "how to treat illness q01"
+    page.select_option("#example-mechanism", "AEA")
+    assert page.locator("#example .example-row").count() == 3
+    page.select_option("#example-query", index=2)
+    assert page.locator("#example .original").inner_text() == "how to treat illness q03"
+    assert "aea words 0 of q03" in page.locator("#example").inner_text()
+    page.select_option("#example-mechanism", "Identity")
+    assert page.locator("#example .hit").count() == 1
+    page.context.close()
+
+
+def test_another_block(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, faults = open_page(browser, pages["several"])
+    assert page.locator("#short .lead:visible").count() == 1
+    page.select_option("#block", "2")
+    assert "no relevance judgements" in page.locator("#short .lead:visible").inner_text()
+    assert not page.locator("#plane").is_visible()
+    page.select_option("#block", "1")
+    assert page.locator("#plane").is_visible()
+    assert faults == []
+    page.context.close()

@@ -1,0 +1,81 @@
+"""LaTeX that compiles: escapes, balanced braces, as many cells as columns."""
+
+import re
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quipukit.report import tables
+from quipukit.report.blocks import blocks_of
+from quipukit.report.latex import escape, latex
+from quipukit.report.sheet import Cell, Section, Sheet
+from tests.example_results import make_result
+from tests.report.results import HOSTILE, hostile_result, renamed
+
+
+def bare(text: str) -> str:
+    """Take out everything that stands behind a backslash: what is left must be harmless."""
+    return re.sub(r"\\(?:[a-zA-Z]+|.)", "", text, flags=re.DOTALL)
+
+
+def check(text: str) -> None:
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    left = bare(body)
+    assert left.count("{") == left.count("}")
+    depth = 0
+    for letter in left:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+    assert left.count("$") % 2 == 0
+    outside = re.sub(r"\$[^$]*\$", "", left)
+    assert not set(outside) & set("%#_^~\\$"), set(outside)
+    assert all(ord(letter) < 256 for letter in body)
+    assert "--" not in re.sub(r"(?<!-)--(?!-)", "", body)  # dashes of two hyphens, never of three
+    shape = re.search(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}", body)
+    assert shape is not None
+    for line in body.splitlines():
+        if line.endswith(r"\\"):
+            spans = [int(width) for width in re.findall(r"\\multicolumn\{(\d+)\}", line)]
+            cells = len(re.findall(r"(?<!\\)&", line)) + 1
+            assert cells - len(spans) + sum(spans) == len(shape[1]), line
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_harmless(text: str) -> None:
+    cells = (Cell(text), Cell("1.0", bold=True, marks=tables.WORSE, small=("[-1, 2]",)))
+    sheet = Sheet("any", text, (text, "b"), (Section(text, (cells,)),), pd.DataFrame(), text, ((text, 1),))
+    check(latex(sheet))
+
+
+def test_escapes() -> None:
+    assert escape(r"50% of a_b & {c} #1 ~ ^ \ $x$") == (
+        r"50\% of a\_b \& \{c\} \#1 \textasciitilde{} \textasciicircum{} \textbackslash{} \$x\$"
+    )
+    assert escape("\N{GRINNING FACE}") == "?"
+    assert "<" not in escape(HOSTILE)
+
+
+def test_every_table_of_a_report() -> None:
+    odd = {"CusText": "CusText(k=20, mapping='top_k')"}
+    blocks = blocks_of([renamed(make_result(seeds=(1, 2), systems=("a & b", "c_d")), odd), hostile_result()])
+    check(latex(tables.table_1(blocks)))
+    check(latex(tables.references(blocks)))
+    for block in blocks:
+        for sheet in tables.block_sheets(block):
+            check(latex(sheet))
+
+
+def test_numbers_and_marks() -> None:
+    text = latex(tables.table_1(blocks_of([make_result(queries=30)])))
+    assert r"\textbf{" in text and r"$^{\dagger}$" in text and "$-$0." in text
+    assert r"\texttt{quipukit evaluate -{}-seeds 3}" in text
+    assert not re.search(r"& -0\.", text)
+
+
+def test_the_check_itself_finds_faults() -> None:
+    good = latex(tables.references(blocks_of([make_result()])))
+    for fault in (good.replace("Identity", "a_b", 1), good.replace("0.", "0 & ", 1), good.replace("Random", "{")):
+        with pytest.raises(AssertionError):
+            check(fault)
