@@ -33,13 +33,13 @@ from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import notes, obfuscate, plan
-from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.load import load_retriever, load_scorer
 from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
-_KEPT_ANSWERS = 400_000
+_KEPT_ANSWERS = 200_000
 
 # Obfuscates queries with some mechanisms that share work: (queries, mechanisms, n, seed, noise) -> (obfuscated, notes).
 Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], pd.DataFrame]]]
@@ -67,7 +67,7 @@ class Stages:
     clock: Clock
     run_groups: Obfuscator
     encoder_for: Callable[[Encoder], Encoder] = lambda encoder: encoder
-    _answers: dict[str, Ranking] = field(default_factory=dict)
+    _answers: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -227,11 +227,12 @@ class Stages:
         if len(self._answers) > _KEPT_ANSWERS:
             self._answers.clear()
             new = texts
-        self._answers.update(zip(new, retriever.search(new, self.inputs.depth, show), strict=True))
+        found = retriever.search(new, self.inputs.depth, show)
+        self._answers.update((text, ranking.docnos) for text, ranking in zip(new, found, strict=True))
         answers = self._answers
         rows: list[tuple[str, list[str]]] = []
         for qid, group in sent.groupby("qid", sort=True):
-            rows.append((str(qid), sorted({docno for text in group["query"] for docno in answers[text].docnos})))
+            rows.append((str(qid), sorted({docno for text in group["query"] for docno in answers[text]})))
         counts = [len(docnos) for _, docnos in rows]
         return pd.DataFrame(
             {

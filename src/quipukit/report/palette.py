@@ -11,12 +11,12 @@ PAPER, NIGHT = "#ffffff", "#14171c"
 
 _COLOURS = (
     ("#0072b2", "#4ea8e0"),  # blue
-    ("#d55e00", "#ff8f4d"),  # vermilion
+    ("#2a8bbd", "#8fd6ff"),  # sky
     ("#008a64", "#2fc99b"),  # green
     ("#b0568a", "#e79cc6"),  # purple
     ("#a87400", "#efb73e"),  # orange
     ("#3a3f47", "#dfe3e8"),  # ink
-    ("#2a8bbd", "#8fd6ff"),  # sky
+    ("#d55e00", "#ff8f4d"),  # vermilion
     ("#807500", "#d9cf4f"),  # olive
     ("#6b4fb3", "#b3a0f2"),  # violet
     ("#8a5a2b", "#cfa173"),  # brown
