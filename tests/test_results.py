@@ -169,13 +169,12 @@ def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) ->
     assert set(table.columns) == expected | {"seeds", "seed_low", "seed_high"}
     assert (table["seed_low"] <= table["seed_high"]).all() and (table["seeds"] == 3).all()
     assert (table["low"] <= table["high"]).all()
+    tables = [
+        qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'")).set_index(["mechanism", "attacker"])
+        for seed in seeded.seeds
+    ]
     for row in table.itertuples():
-        each = [
-            qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'"))
-            .set_index(["mechanism", "attacker"])
-            .loc[(row.mechanism, row.attacker), "quipu"]
-            for seed in seeded.seeds
-        ]
+        each = [one.loc[(row.mechanism, row.attacker), "quipu"] for one in tables]
         assert (row.seed_low, row.seed_high) == (pytest.approx(min(each)), pytest.approx(max(each)))
     alone = result.quipu(replicates=5)
     assert alone["seed_low"].isna().all() and (alone["seeds"] == 1).all()

@@ -50,7 +50,7 @@ _TRIES = 3
 # Parts in the hands of the cluster for each of its threads: none of them waits, and few texts lie in its memory.
 _AHEAD = 3
 # A chunk of texts is some seconds of work, for little is to be lost and much to be seen; batches fill all the same.
-_MOST_TEXTS, _LEAST_TEXTS, _MOST_LETTERS = 2048, 64, 120_000
+_MOST_TEXTS, _LEAST_TEXTS, _MOST_LETTERS = 2048, 64, 600_000
 _LEAST_QUERIES = 4
 _LOGGERS = ("distributed", "tornado", "asyncio")
 
@@ -119,6 +119,12 @@ class Crew:
 
     def meet(self, inputs: Inputs) -> None:
         """Tell the workers what the run needs, and refuse those that have something else."""
+        wish = None
+        while not self.look():
+            # A cluster that grows with its work starts no worker without some.
+            wish = wish or self.client.submit(worker.check, Sealed(self.terms), pure=False)
+            time.sleep(0.1)
+        self._check_all()  # first of all, that they have this package: what follows is written in its terms
         bound = [setting.bound for setting in inputs.settings if setting.bound is not None]
         wordnet = next(filter(None, (getattr(one, "wordnet", None) for one in bound)), None)
         vectors = inputs.vectors
@@ -131,8 +137,6 @@ class Crew:
             vectors=None if vectors is None else self._source_of_vectors(vectors, inputs.options.vectors),
             encoder=self._source_of_encoder(inputs.encoder),
         )
-        while not self.look():
-            time.sleep(0.1)
         self._check_all()
 
     def leave(self) -> None:
@@ -192,6 +196,7 @@ class Crew:
         """Have orders carried out, and yield (number of the order, answer) as the answers come."""
         coming = enumerate(orders)
         waiting: dict[Any, _Sent] = {}
+        self._seen = time.monotonic()  # while there was nothing to do, nobody had to be there
 
         def send(sent: _Sent) -> None:
             # Never pure: the name of a pure task is a hash over its content, which an onlooker could guess at.
@@ -217,8 +222,9 @@ class Crew:
                     else:
                         yield sent.number, answer
         finally:
-            with contextlib.suppress(Exception):
-                self.client.cancel(list(waiting), force=True)
+            if waiting:
+                with contextlib.suppress(Exception):
+                    self.client.cancel(list(waiting), force=True)
 
     def _finished(self, waiting: Iterable[Any]) -> list[Any]:
         """Wait until some of the futures are finished, whatever the end; stop where nobody is left to finish them."""
@@ -268,12 +274,19 @@ class Crew:
             if threads:
                 self._seen, self._threads = now, threads
             elif now - self._seen > PATIENCE or self.client.status in ("closed", "closing"):
-                raise ResourceError(
-                    f"no worker is left on {self.place} (none for {now - self._seen:.0f} s); start workers there, then "
-                    "run the same command. What was finished is kept."
-                )
+                raise self._nobody(now - self._seen)
             self._anybody = bool(threads)
         return self._threads if self._anybody else 0
+
+    def _nobody(self, seconds: float) -> ResourceError:
+        who, fix = (
+            (f"no worker is left on {self.place}", "start workers there")
+            if self.client.status == "running"
+            else (f"the dask scheduler of {self.place} is gone", "start it and its workers again")
+        )
+        return ResourceError(
+            f"{who} (for {seconds:.0f} s); {fix}, then run the same command. What was finished is kept."
+        )
 
     def _workers(self) -> dict[str, int]:
         threads: dict[str, int] = self.client.sync(self.client.scheduler.ncores, callback_timeout=_CONNECT)
@@ -293,8 +306,10 @@ class Crew:
             for future in self._finished_or_gone(waiting):
                 address = waiting.pop(future)
                 if future.status == "error":
-                    reason = str(future.exception()).strip().splitlines() or ["no reason given"]
-                    raise _refused(address, reason[0])
+                    fault = future.exception()
+                    while fault.__cause__ is not None:
+                        fault = fault.__cause__
+                    raise _refused(address, _reason(fault))
                 if future.status == "finished":
                     answer, _ = self._answer(future)
                     if answer is not None and answer.fault_kind:
@@ -359,7 +374,7 @@ class Crew:
         try:
             self.client.register_plugin(Handing(), name=name)
         except Exception as fault:
-            reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            reason = _reason(fault)
             raise InputError(
                 f"the {kind} of this run cannot be sent to the workers ({reason}); make it importable there, or give "
                 "it by a name that they can load."
@@ -453,6 +468,10 @@ def _error(answer: Answer) -> Exception:
     return error
 
 
+def _reason(fault: BaseException) -> str:
+    return (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+
+
 def _refused(address: str, reason: str) -> InputError:
     return InputError(
         f"worker {address} cannot take part: {reason.rstrip('.')}. Install the same there as here "
@@ -495,7 +514,7 @@ def _local_cluster(workers: int) -> Iterator[str]:
                     env={"QUIPUKIT_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
                 )
         except (RuntimeError, OSError, TimeoutError) as fault:
-            reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            reason = _reason(fault)
             raise ResourceError(
                 f"the {workers} worker processes did not start ({reason}); take fewer, and in a script of your own "
                 'guard the start with `if __name__ == "__main__":`.'
@@ -531,7 +550,7 @@ def _client(address: str) -> Iterator[Any]:
             warnings.simplefilter("ignore")  # versions are compared by us, and those that differ are refused
             client = _distributed().Client(address, timeout=_CONNECT, set_as_default=False, name="quipukit")
     except Exception as fault:  # OSError, ValueError, TypeError ...: by what is wrong with the address
-        reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+        reason = _reason(fault)
         raise InputError(
             f"no dask scheduler answers at {address!r} ({reason}); start one with `dask scheduler`, and give its "
             "address, for instance tcp://host:8786."

@@ -67,7 +67,10 @@ class Options:
     skip_invalid: bool = False
 
     def __post_init__(self) -> None:
-        # Lists will do; what is written down comes back as tuples, and has to be equal to what was given.
+        # Lists and NumPy's numbers will do; what is written down comes back as plain values, and has to be equal.
+        for name, value in vars(self).items():
+            if isinstance(value, np.integer):
+                object.__setattr__(self, name, int(value))
         for name in ("specs", "measures"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))

@@ -6,6 +6,7 @@ that nothing stale is ever taken for new.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -17,7 +18,10 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
-from quipukit.home import new_file, sha256
+from quipukit.home import cache_home, new_file, sha256
+
+# NumPy's own fault for a file that it could not write to the end has no number.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)
 
 
 def name_of(*parts: Any) -> str:
@@ -86,6 +90,20 @@ def writing(folder: Path) -> Iterator[None]:
         raise ResourceError(
             f"{folder} cannot be written ({reason}); make room, then go on with "
             f"`quipukit evaluate --resume {folder}`. What was finished is kept."
+        ) from fault
+
+
+@contextlib.contextmanager
+def room_elsewhere(folder: Path) -> Iterator[None]:
+    """Say what to do where the cache of quipukit has no room for vectors or an index."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno not in _FULL:
+            raise
+        raise ResourceError(
+            f"{cache_home()} cannot be written ({fault.strerror or fault}); make room there, or set QUIPUKIT_HOME to "
+            f"another folder, then run the same command. What {folder} holds is kept."
         ) from fault
 
 

@@ -21,7 +21,7 @@ from quipukit.experiment.cluster import Help, no_help
 from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
-from quipukit.experiment.pieces import Pieces, alone, sweep, writing
+from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.settings import settings_frame
 from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
@@ -107,6 +107,7 @@ def run(
     with contextlib.ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(alone(folder))
+        stack.enter_context(room_elsewhere(folder))
         _refuse_others(folder, options)
         remember_code()
         clock = Clock(watch or Watch())
@@ -173,7 +174,7 @@ def _claim(folder: Path, options: Options, given: list[str]) -> None:
     """Write down what is run here, and clear away what a killed run left half-written."""
     content = {"form": FORM, "options": dataclasses.asdict(options), "given": given}
     with writing(folder), new_file(folder / BEGUN) as draft:
-        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=int) + "\n", encoding="utf-8")
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sweep(folder)
 
 

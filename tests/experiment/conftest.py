@@ -1,0 +1,87 @@
+"""The tiny experiment, and one run of it that nothing disturbed."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from quipukit.experiment.pieces import Pieces
+from quipukit.results import Result
+from tests.experiment import tiny
+
+
+def slowly(*values: Any) -> list[Any]:
+    """Return values of a parameter that `make test` leaves out."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run that went through undisturbed."""
+
+    folder: Path
+    result: Result
+    files: dict[str, bytes]
+
+    @property
+    def pieces(self) -> set[str]:
+        return {str(path.relative_to(self.folder)) for path in self.folder.glob("pieces/*/*.parquet")}
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny collection; a test that changes it takes a copy."""
+    return tiny.write_collection(tmp_path_factory.mktemp("tiny") / "village")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of its own: the encoders of these tests are nobody else's."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The tiny collection, with encoders that need no model."""
+    tiny.no_model(monkeypatch, cache)
+    yield place
+    tiny.stages._fingerprint.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def whole(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The tiny experiment, run once without a disturbance."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        tiny.no_model(patch, cache)
+        result = tiny.run(place, folder)
+    return Whole(folder, result, tiny.result_files(folder))
+
+
+@pytest.fixture
+def finished(whole: Whole, tmp_path: Path) -> Path:
+    """A copy of the finished run."""
+    return Path(shutil.copytree(whole.folder, tmp_path / "finished"))
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
+    """How many pieces of each stage were saved since the last look."""
+    stages: list[str] = []
+    save = Pieces.save
+
+    def noted(self: Pieces, stage: str, name: str, frame: pd.DataFrame) -> None:
+        save(self, stage, name, frame)
+        stages.append(stage)
+
+    def look() -> dict[str, int]:
+        counts = {stage: stages.count(stage) for stage in dict.fromkeys(stages)}
+        stages.clear()
+        return counts
+
+    monkeypatch.setattr(Pieces, "save", noted)
+    return look

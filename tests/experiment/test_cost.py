@@ -1,0 +1,82 @@
+"""What an experiment will cost: amounts that can be counted, and none for what is done."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from quipukit.experiment.cost import RATES, Plan, Step, estimate, in_words
+from quipukit.experiment.inputs import Options
+from quipukit.text import tokenise
+from tests.experiment import tiny
+from tests.experiment.conftest import Whole
+
+
+def options(village: Path, **changes: object) -> Options:
+    choices = {name: str(one) if isinstance(one, Path) else one for name, one in tiny.choices(village).items()}
+    choices["specs"] = (*tiny.SPECS, "Identity", "Random")
+    return Options(**{**choices, **changes})  # type: ignore[arg-type]
+
+
+def amounts(plan: Plan) -> dict[str, float]:
+    return {step.stage: step.amount for step in plan.steps}
+
+
+def test_amounts_are_those_of_the_plan(village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    plan = estimate(options(village))
+    assert (plan.cells, plan.finished) == (tiny.CELLS, 0)
+    words = sum(len(tokenise(query)) for query in tiny.TOPICS.values())
+    found = amounts(plan)
+    assert found["obfuscate"] == words * 3 * tiny.CELLS
+    assert found["encode the log"] == 83  # 80, and the three topics that it lacks
+    assert found["rank the log"] == tiny.CELLS * len(tiny.TOPICS) * 83
+    assert 0 < found["encode obfuscated queries"] <= tiny.CELLS * len(tiny.TOPICS) * 3
+    assert found["search"] == found["encode obfuscated queries"]
+    assert 0 < found["encode documents"] <= 60
+    assert not list(tmp_path.glob("encodings/*")), "an estimate encodes nothing"
+
+
+def test_what_is_finished_costs_nothing(village: Path, whole: Whole) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")}
+    plan = estimate(options(village), whole.folder)
+    assert (plan.cells, plan.finished) == (tiny.CELLS, tiny.CELLS)
+    left = amounts(plan)
+    assert left.pop("encode documents") <= 60  # the re-ranker's, which the plan does not look up
+    assert set(left.values()) == {0}
+    assert {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")} == before
+
+
+def test_a_further_mechanism_costs_its_own_cells(village: Path, whole: Whole) -> None:
+    more = estimate(options(village, specs=(*tiny.SPECS, "TEM@3", "Identity", "Random")), whole.folder)
+    assert (more.cells, more.finished) == (tiny.CELLS + 1, tiny.CELLS)
+    assert amounts(more)["obfuscate"] == amounts(estimate(options(village)))["obfuscate"] / tiny.CELLS
+    assert amounts(more)["rank the log"] == len(tiny.TOPICS) * 83
+
+
+def test_the_plan_in_words(village: Path) -> None:
+    plan = estimate(options(village, specs=("CMP@5", "CMP@10", "CMP@0"), seeds=2, skip_invalid=True))
+    caption = plan.caption()
+    assert "5 queries of village (60 documents), 1 mechanisms, 2 settings, 2 seed(s): 4 cells, 0 of them" in caption
+    assert "3 variants per query, 4 documents each; a log of 83 queries, encoded by attacker" in caption
+    assert "left out: CMP: epsilon" in caption
+    rows = plan.rows()
+    assert rows[-1][0] == "all" and all(len(row) == 4 for row in rows)
+    assert any(row[1].startswith("about ") for row in rows)
+    assert not any(query in caption for query in tiny.TOPICS.values())
+
+
+def test_seconds_follow_from_amounts_and_rates(village: Path) -> None:
+    plan = estimate(options(village))
+    assert plan.seconds == pytest.approx(sum(step.amount / RATES[step.rate or step.unit] for step in plan.steps))
+    twice = dataclasses.replace(plan, steps=[*plan.steps, *plan.steps])
+    assert twice.seconds == pytest.approx(2 * plan.seconds)
+    assert Step("search", 16_000, "queries", rate="answers").seconds == 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "under 1 s"), (1, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (3600, "1 h 0 min")],
+)
+def test_times_are_written_as_people_say_them(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

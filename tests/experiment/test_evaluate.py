@@ -1,0 +1,308 @@
+"""The whole experiment: right by another way of computing it, the same whatever the order, and silent about queries."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quipukit as qk
+from quipukit.experiment.watch import Watch
+from quipukit.frames import SETTING
+from quipukit.results import TABLES, Result
+from tests.experiment import tiny
+from tests.experiment.conftest import Whole
+
+ONE_SYSTEM = (("bm25", "bm25"),)
+
+
+class Listener(Watch):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.lines: list[str] = []
+        self.progress: list[tuple[float, float]] = []
+
+    def stage(self, name: str, unit: str):  # type: ignore[no-untyped-def]
+        self.stages.append(name)
+        return lambda done, total: self.progress.append((done, total))
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def rows_of(result: Result, table: str, mechanism: str, value: float) -> pd.DataFrame:
+    frame: pd.DataFrame = getattr(result, table)
+    return frame[(frame["mechanism"] == mechanism) & (frame["value"] == value)].reset_index(drop=True)
+
+
+def same_rows(one: Result, other: Result, mechanism: str, value: float) -> None:
+    for table in ("obfuscated", "ranks", "scores", "guesses", "notes", "settings"):
+        left, right = (rows_of(result, table, mechanism, value) for result in (one, other))
+        pd.testing.assert_frame_equal(left, right, check_exact=True, obj=f"{table} of {mechanism}@{value}")
+
+
+# --- an independent way ---
+
+
+def test_risk_and_utility_are_those_of_the_separate_steps(village: Path) -> None:
+    queries, qrels = qk.read_queries(village / "topics.tsv"), qk.read_qrels(village / "qrels.txt")
+    collection, vectors = qk.load_collection(village), qk.load_vectors(village / "vectors.txt")
+    specs = ["TEM@2", "AEA@3"]
+    sent = qk.obfuscate(queries, specs, 3, vectors=vectors, seed=7, noise="common")
+    log = qk.read_log(village / "log.txt")
+    risks = qk.risk(qk.attack(sent, queries, log, tiny.Words("attacker")))
+    retrievers = ("bm25", "dense:searcher")
+    scorers = (tiny.Words("user"), "bm25")
+    found = tiny.run(village, specs=specs, systems=tiny.BOTH)
+    for system, retriever, scorer in zip(found.systems, retrievers, scorers, strict=True):
+        pooled = qk.pool(qk.retrieve(sent, collection, retriever, depth=4))
+        if scorer != "bm25":
+            from quipukit.retrieval.dense import DenseScorer
+
+            scorer = DenseScorer(collection, scorer)
+        utilities = qk.utility(qk.rerank(pooled, queries, collection, scorer), qrels, ("nDCG@10", "SetR"), sent)
+        strategies = {"TEM": "sampling", "AEA": "heuristic"}
+        expected = qk.points(risks, utilities, "village", strategies)
+        points = found.points(system)
+        points = points[points["mechanism"].isin(strategies)]
+        keys = ["collection", *SETTING, "attacker", "measure"]
+        assert len(points) == len(expected) == 12
+        both = points.merge(expected, on=[*keys, "strategy"], suffixes=("", "_expected"))
+        assert len(both) == 12
+        np.testing.assert_allclose(both["risk"], both["risk_expected"], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(both["utility"], both["utility_expected"], rtol=0, atol=1e-12)
+    # The numbers are no constants, or the comparison would say nothing.
+    assert found.points().groupby("measure")["utility"].nunique().min() >= 3
+    assert found.points()["risk"].nunique() >= 6
+
+
+def test_every_query_and_setting_is_there(whole: Whole) -> None:
+    found = whole.result
+    assert found.name == "village" and found.judged
+    assert found.mechanisms == ["CMP", "TEM", "AEA", "Identity", "Random"]
+    assert found.measures == ["nDCG@10", "SetR"] and found.systems == ["bm25 + user"]
+    settings = found.settings[["mechanism", "value"]].itertuples(index=False, name=None)
+    assert list(settings) == [("CMP", 5), ("CMP", 10), ("TEM", 2), ("AEA", 3), ("Identity", 0), ("Random", 0)]
+    assert len(found.ranks) == tiny.CELLS * len(tiny.TOPICS)
+    assert (found.scores["side"] == "risk").sum() == tiny.CELLS * len(tiny.TOPICS) * 3
+    assert (found.scores["side"] == "utility").sum() == tiny.CELLS * len(tiny.TOPICS) * 2 * len(tiny.SYSTEMS)
+    assert found.scores["score"].between(0, 1).all()
+    assert found.manifest["log"]["size"] == 83 and found.manifest["log"]["in_log"] == 2
+    assert found.manifest["log"]["injected"] == 3
+
+
+def test_what_sends_nothing_counts_as_not_found(whole: Whole) -> None:
+    found = whole.result
+    setting = rows_of(found, "settings", "AEA", 3).iloc[0]
+    assert setting["nothing"] == 1
+    assert not (rows_of(found, "obfuscated", "AEA", 3)["qid"] == "q5").any()
+    scores = rows_of(found, "scores", "AEA", 3)
+    assert (scores.loc[scores["qid"] == "q5", "score"] == 0).all()
+    assert len(scores[scores["qid"] == "q5"]) == 3 + 2 * len(tiny.SYSTEMS)
+
+
+def test_settings_that_all_send_nothing_stay_apart(village: Path) -> None:
+    unknown = {"q5": "zorbal quintle"}
+    found = tiny.run(village, specs=["AEA@3", "AEA@4"], queries=unknown, systems=ONE_SYSTEM)
+    for value in (3, 4):
+        ranks = rows_of(found, "ranks", "AEA", value)
+        assert ranks["better"].tolist() == [-1]
+        scores = rows_of(found, "scores", "AEA", value)
+        assert len(scores) == 5 and (scores["score"] == 0).all()
+
+
+def test_the_references_frame_the_rest(whole: Whole) -> None:
+    identity = rows_of(whole.result, "settings", "Identity", 0).iloc[0]
+    assert identity["verbatim"] == 1 and identity["kept_words"] == 1 and identity["jaccard"] == 1
+    risks = rows_of(whole.result, "scores", "Identity", 0)
+    assert (risks.loc[risks["side"] == "risk", "score"] == 1).all()
+    budgets = whole.result.settings.set_index(["mechanism", "value"])["budget"]
+    assert budgets["CMP", 5.0] == 15 and budgets["TEM", 2.0] == 6 and np.isnan(budgets["AEA", 3.0])
+
+
+# --- ways to call it ---
+
+
+def test_without_a_folder_nothing_stays_and_the_result_is_the_same(
+    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"specs": ["CMP@5"], "systems": ONE_SYSTEM}
+    digest = tiny.run(village, tmp_path / "out", **small).digest
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "empty"))
+    assert tiny.run(village, **small).digest == digest
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_objects_in_place_of_names_give_the_same_numbers(village: Path, whole: Whole) -> None:
+    given = tiny.run(
+        village,
+        collection=qk.load_collection(village),
+        queries=tiny.TOPICS,
+        qrels=qk.read_qrels(village / "qrels.txt"),
+        log=iter(tiny.log_queries()),
+        encoder=tiny.Words("attacker"),
+        vectors=qk.load_vectors(village / "vectors.txt"),
+        specs=[qk.spec(text) for text in tiny.SPECS],
+    )
+    for table in TABLES:
+        pd.testing.assert_frame_equal(getattr(given, table), getattr(whole.result, table), check_exact=True)
+
+
+def test_queries_obfuscated_elsewhere_are_measured_like_our_own(village: Path, whole: Whole, tmp_path: Path) -> None:
+    sent = whole.result.obfuscated.drop(columns="seed")
+    given = tiny.run(village, tmp_path / "out", obfuscated=sent[sent["mechanism"] == "CMP"])
+    for value in (5, 10):
+        for table in ("ranks", "scores", "guesses"):
+            left, right = (rows_of(result, table, "CMP", value) for result in (given, whole.result))
+            pd.testing.assert_frame_equal(left, right, check_exact=True)
+    assert set(given.settings.loc[given.settings["mechanism"] == "CMP", "guarantee"]) == {
+        "not known: obfuscated elsewhere"
+    }
+
+
+def test_lists_will_do_where_tuples_are_meant(village: Path, tmp_path: Path) -> None:
+    choices = {"specs": ["AEA@3"], "systems": [["bm25", "bm25"]], "measures": ["nDCG@10"], "out": tmp_path / "out"}
+    choices |= {"n": np.int64(2), "depth": np.int64(3)}
+    assert tiny.run(village, **choices).digest == tiny.run(village, **choices).digest
+
+
+# --- several seeds ---
+
+
+def test_several_seeds_have_pieces_of_their_own_and_a_spread(village: Path, whole: Whole, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    small = {"specs": ["CMP@5", "CMP@10"], "systems": ONE_SYSTEM}
+    several = tiny.run(village, out, seeds=2, **small)
+    assert several.seeds == [7, 8]
+    assert len(list(out.glob("pieces/obfuscated/*.parquet"))) == 2 * 4
+    for seed in several.seeds:
+        assert (several.obfuscated["seed"] == seed).sum() == 4 * 3 * len(tiny.TOPICS)
+    # A seed's rows are those of a run with that seed alone.
+    alone = tiny.run(village, seed=8, **small)
+    for table in ("obfuscated", "ranks", "scores", "notes"):
+        mine = getattr(several, table)
+        pd.testing.assert_frame_equal(
+            mine[mine["seed"] == 8].reset_index(drop=True), getattr(alone, table), check_exact=True
+        )
+    assert set(several.guesses["seed"]) == {7}
+    scores = several.quipu(replicates=20)
+    each = [tiny_result_quipu(several, seed) for seed in several.seeds]
+    for row in scores.itertuples():
+        values = [table[row.mechanism, row.attacker] for table in each]
+        assert (row.seed_low, row.seed_high) == (pytest.approx(min(values)), pytest.approx(max(values)))
+        assert row.seeds == 2
+    assert (scores["seed_low"] < scores["seed_high"]).any()
+    assert whole.result.quipu(replicates=20)["seed_low"].isna().all()
+
+
+def tiny_result_quipu(result: Result, seed: int) -> dict[tuple[str, str], float]:
+    table = qk.quipu_table(result.points(seed=seed).query("measure == 'nDCG@10'"))
+    return dict(zip(zip(table["mechanism"], table["attacker"], strict=True), table["quipu"], strict=True))
+
+
+# --- determinism ---
+
+
+def test_the_order_of_mechanisms_changes_no_row(village: Path, whole: Whole) -> None:
+    turned = tiny.run(village, specs=tiny.SPECS[::-1])
+    assert turned.mechanisms == ["AEA", "TEM", "CMP", "Identity", "Random"]
+    for mechanism, value in whole.result.settings[["mechanism", "value"]].itertuples(index=False):
+        same_rows(turned, whole.result, mechanism, value)
+
+
+def test_further_mechanisms_change_no_row(village: Path, whole: Whole) -> None:
+    fewer = tiny.run(village, specs=["CMP@10"])
+    for mechanism, value in fewer.settings[["mechanism", "value"]].itertuples(index=False):
+        same_rows(fewer, whole.result, mechanism, value)
+
+
+def test_a_topic_keeps_its_noise_among_others(village: Path, whole: Whole) -> None:
+    fewer = tiny.run(village, topics=2, systems=ONE_SYSTEM, specs=["CMP@5"])
+    assert fewer.queries["qid"].tolist() == ["q1", "q3"]
+    mine = whole.result.obfuscated.query("mechanism == 'CMP' and value == 5 and qid in ['q1', 'q3']")
+    theirs = fewer.obfuscated.query("mechanism == 'CMP' and value == 5")
+    assert mine["query"].tolist() == theirs["query"].tolist()
+
+
+# --- what it tells ---
+
+
+def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: Path, tmp_path: Path) -> None:
+    listener = Listener()
+    tiny.run(village, tmp_path / "out", listener, specs=["CMP@5"])
+    assert listener.stages == [
+        "obfuscating",
+        "encoding the log",
+        "encoding obfuscated queries",
+        "searching (bm25)",
+        "re-ranking (user)",
+        "measuring utility",
+        "ranking the log",
+        "comparing texts",
+        "guessing the examples",
+        "putting it together",
+    ]
+    assert listener.progress and all(0 <= done <= total * (1 + 1e-9) for done, total in listener.progress)
+    assert listener.lines == []
+    sessions = json.loads((tmp_path / "out" / "timings.json").read_text(encoding="utf-8"))
+    assert len(sessions) == 1 and {lap["stage"] for lap in sessions[0]} == set(listener.stages)
+    tiny.run(village, tmp_path / "out", specs=["CMP@5"])
+    assert len(json.loads((tmp_path / "out" / "timings.json").read_text(encoding="utf-8"))) == 2
+
+
+def test_no_file_beside_the_tables_holds_a_query(village: Path, whole: Whole, tmp_path: Path) -> None:
+    # Given as objects: their texts pass through more hands than a file's name does.
+    secret = pd.DataFrame({"qid": ["a"], "query": ["my secret illness"], "name": ["my secret illness"]})
+    judged = pd.DataFrame({"qid": ["a"], "docno": ["moon-00"], "relevance": [1]})
+    out = tmp_path / "out"
+    tiny.run(village, out, queries=secret, qrels=judged, specs=["AEA@3"], systems=ONE_SYSTEM, log=["my own secret"])
+    for folder, texts in ((whole.folder, tiny.TOPICS.values()), (out, ["secret", "illness"])):
+        for name in ("manifest.json", "experiment.json", "timings.json"):
+            content = (folder / name).read_text(encoding="utf-8")
+            assert not [text for text in texts if text in content], name
+
+
+def test_the_manifest_names_no_place_on_the_machine(village: Path, whole: Whole) -> None:
+    content = json.dumps(whole.result.manifest)
+    assert str(village) not in content and str(village.parent) not in content
+
+
+# --- end to end with the real models ---
+
+
+def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
+    found = qk.evaluate(
+        "wordnet", ["CMP@10", "AEA@3"], 2, topics=3, depth=5, log_sample=150, examples=1, out=tmp_path / "out"
+    )
+    assert found.judged and found.manifest["judgements"]["derived"]
+    assert found.mechanisms == ["CMP", "AEA", "Identity", "Random"]
+    risks = found.risks().groupby(["mechanism", "measure"])["score"].mean()
+    assert risks["Identity", "P@1"] == 1 and risks["Identity", "RR"] >= risks["CMP", "RR"] > risks["Random", "RR"]
+    assert Result.load(tmp_path / "out").digest == found.digest
+
+
+def test_vaswani_from_end_to_end(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "vaswani"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # judgements of documents that the collection lacks
+        found = qk.evaluate(
+            folder,
+            ["CMP@10", "TEM@5"],
+            2,
+            topics=3,
+            depth=5,
+            log=folder / "topics.tsv",
+            systems=(("bm25", "bm25"),),
+            out=tmp_path / "out",
+        )
+    assert found.name == "vaswani" and found.manifest["collection"]["documents"] == 11_429
+    means = found.utilities().groupby(["mechanism", "measure"])["score"].mean()
+    assert means["Identity", "SetR"] >= means["Random", "SetR"]
+    assert found.quipu(replicates=10)["quipu"].between(0, 1).all()
+    assert Result.load(tmp_path / "out").digest == found.digest

@@ -1,0 +1,234 @@
+"""A changed input is noticed and costs exactly what depends on it: pieces saved again are counted by stage."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quipukit.errors import InputError
+from quipukit.experiment import stages
+from quipukit.experiment.codeprint import code_of
+from quipukit.experiment.inputs import Options
+from tests.experiment import tiny
+from tests.experiment.conftest import Whole, slowly
+
+CELLS, SYSTEMS = tiny.CELLS, len(tiny.SYSTEMS)
+# CMP at two settings, TEM and Random are bound to the vectors; AEA and Identity are not.
+WITH_VECTORS = 4
+
+Saved = Callable[[], dict[str, int]]
+
+
+def everything(cells: int) -> dict[str, int]:
+    one_each = dict.fromkeys(("notes", "obfuscated", "attack", "likeness", "guesses"), cells)
+    return one_each | dict.fromkeys(("pool", "utility"), cells * SYSTEMS)
+
+
+@pytest.fixture
+def changed(village: Path, tmp_path: Path) -> Path:
+    """A copy of the collection, to be changed; experiments know it by its name, and results by its last part."""
+    return Path(shutil.copytree(village, tmp_path / "copy" / "village"))
+
+
+def run_in(finished: Path, changed: Path, **changes: Any) -> Any:
+    """Go on in a finished folder as if its collection had been changed in place."""
+    begun = json.loads((finished / "experiment.json").read_text(encoding="utf-8"))
+    for name, file in (("collection", ""), ("log", "log.txt"), ("vectors", "vectors.txt")):
+        begun["options"][name] = str(changed / file)
+    (finished / "experiment.json").write_text(json.dumps(begun), encoding="utf-8")
+    return tiny.run(changed, finished, **changes)
+
+
+def change_topic(folder: Path) -> None:
+    tiny.write_topics(folder, tiny.TOPICS | {"q3": "bread recipe for a captain"})
+
+
+def change_judgement(folder: Path) -> None:
+    (qid, docno, _), *rest = tiny.judgements()
+    tiny.write_judgements(folder, [(qid, docno, 1), *rest])
+
+
+def change_log(folder: Path) -> None:
+    tiny.write_lines(folder / "log.txt", [*tiny.log_queries(), "the captain and his lantern"])
+
+
+def change_vectors(folder: Path) -> None:
+    tiny.write_vectors(folder / "vectors.txt", seed=2)
+
+
+def change_document(folder: Path) -> None:
+    texts = tiny.documents() | {"harbour-00": "the captain and his lantern in the storm"}
+    tiny.write_lines(folder / "docs.tsv", (f"{docno}\t{text}" for docno, text in texts.items()))
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        # Random sends what it sent before, and so finds what it found before.
+        (change_topic, everything(CELLS) | {"pool": (CELLS - 1) * SYSTEMS}),
+        (change_judgement, {"utility": CELLS * SYSTEMS}),
+        (change_log, {"attack": CELLS, "guesses": CELLS}),
+        # Random looks at the words alone: the same texts again, and what follows stands.
+        (
+            change_vectors,
+            everything(WITH_VECTORS - 1) | dict.fromkeys(("notes", "obfuscated", "likeness"), WITH_VECTORS),
+        ),
+        (change_document, {"pool": CELLS * SYSTEMS, "utility": CELLS * SYSTEMS}),
+    ],
+)
+def test_a_changed_input_costs_what_depends_on_it(
+    whole: Whole,
+    finished: Path,
+    changed: Path,
+    saved: Saved,
+    change: Callable[[Path], None],
+    again: dict[str, int],
+) -> None:
+    change(changed)
+    result = run_in(finished, changed)
+    assert saved() == again
+    assert result.digest != whole.result.digest
+
+
+@pytest.mark.parametrize(
+    "change", [change_document, *slowly(change_topic, change_judgement, change_log, change_vectors)]
+)
+def test_a_changed_input_leaves_nothing_stale(
+    finished: Path, changed: Path, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    change(changed)
+    result = run_in(finished, changed)
+    # It is what a run gives that never saw the old input.
+    assert result.digest == tiny.run(changed, tmp_path / "fresh").digest
+    assert tiny.result_files(finished) == tiny.result_files(tmp_path / "fresh")
+
+
+@pytest.mark.slow
+def test_an_input_that_is_changed_back_costs_nothing(
+    whole: Whole, finished: Path, changed: Path, village: Path, saved: Saved
+) -> None:
+    change_judgement(changed)
+    run_in(finished, changed)
+    shutil.copy(village / "qrels.txt", changed / "qrels.txt")
+    saved()
+    assert run_in(finished, changed).digest == whole.result.digest
+    assert saved() == {}
+
+
+def test_an_input_that_moved_costs_nothing(whole: Whole, finished: Path, changed: Path, saved: Saved) -> None:
+    assert run_in(finished, changed).digest == whole.result.digest
+    assert saved() == {}
+
+
+@pytest.mark.parametrize(
+    ("role", "again"),
+    [
+        ("attacker", {"attack": CELLS, "guesses": CELLS}),
+        ("user", {"utility": CELLS}),
+        ("meaning", {"likeness": CELLS}),
+    ],
+)
+def test_another_model_under_the_same_name_is_noticed(
+    village: Path,
+    cache: Path,
+    finished: Path,
+    saved: Saved,
+    monkeypatch: pytest.MonkeyPatch,
+    role: str,
+    again: dict[str, int],
+) -> None:
+    tiny.no_model(monkeypatch, cache, **{role: 2})
+    tiny.run(village, finished)
+    assert saved() == again
+
+
+def test_another_model_of_the_search_system_is_noticed(
+    village: Path, cache: Path, tmp_path: Path, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = {"out": tmp_path / "out", "specs": ["AEA@3"], "systems": tiny.BOTH}
+    tiny.run(village, **two)
+    saved()
+    tiny.no_model(monkeypatch, cache, searcher=2)
+    tiny.run(village, **two)
+    assert saved() == {"pool": 3}  # of one system; the pools turn out the same, and so nothing is measured again
+
+
+@pytest.mark.parametrize(
+    ("stage", "again"),
+    [
+        ("obfuscate", {"notes": CELLS, "obfuscated": CELLS}),  # the same texts again: what follows stands
+        ("attack", {"attack": CELLS, "guesses": CELLS}),
+        pytest.param("pool", {"pool": CELLS * SYSTEMS}, marks=pytest.mark.slow),
+        pytest.param("utility", {"utility": CELLS * SYSTEMS}, marks=pytest.mark.slow),
+        pytest.param("likeness", {"likeness": CELLS}, marks=pytest.mark.slow),
+    ],
+)
+def test_other_code_costs_the_stage_that_runs_it(
+    village: Path,
+    whole: Whole,
+    finished: Path,
+    saved: Saved,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    again: dict[str, int],
+) -> None:
+    monkeypatch.setattr(stages, "code_of", lambda name: code_of(name) + "+" * (name == stage))
+    assert tiny.run(village, finished).digest == whole.result.digest
+    assert saved() == again
+
+
+# --- another experiment ---
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": 4},
+        {"seed": 8},
+        {"seeds": 2},
+        {"topics": 3},
+        {"depth": 5},
+        {"k": 5},
+        {"noise": "independent"},
+        {"measures": ("SetR",)},
+        {"log_sample": 20},
+        {"inject": False},
+        {"examples": 1},
+        {"encoder": "user"},
+        {"systems": tiny.BOTH},
+        {"log": "other.txt"},
+        {"qrels": "other.txt"},
+        {"queries": "other.tsv"},
+        {"vectors": "other.txt"},
+        {"collection": "wordnet"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_another_choice_is_another_experiment(
+    village: Path, finished: Path, saved: Saved, change: dict[str, Any]
+) -> None:
+    before = tiny.result_files(finished), (finished / "experiment.json").read_bytes()
+    with pytest.raises(InputError) as caught:
+        tiny.run(village, finished, **change)
+    message = str(caught.value)
+    assert f"holds another experiment ({next(iter(change))} " in message
+    assert "name another folder" in message and f"--resume {finished}" in message
+    assert saved() == {}
+    assert (tiny.result_files(finished), (finished / "experiment.json").read_bytes()) == before
+
+
+def test_every_choice_is_looked_at() -> None:
+    compared = {"n", "seed", "seeds", "topics", "depth", "k", "noise", "measures", "log_sample", "inject", "examples"}
+    named = {"encoder", "systems", "log", "qrels", "queries", "vectors", "collection", "obfuscated"}
+    assert set(Options.__dataclass_fields__) == compared | named | {"specs", "skip_invalid"}
+
+
+def test_objects_may_change_as_files_may(village: Path, tmp_path: Path, saved: Saved) -> None:
+    choices = {"specs": ["AEA@3"], "systems": (("bm25", "bm25"),), "out": tmp_path / "out"}
+    tiny.run(village, log=["bread", "frost on apple blossom"], **choices)
+    saved()
+    tiny.run(village, log=["bread", "butter", "frost on apple blossom"], **choices)
+    assert saved() == {"attack": 3, "guesses": 3}

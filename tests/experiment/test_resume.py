@@ -1,0 +1,314 @@
+"""kill -9 at any moment, run again: the result is that of a run that nobody disturbed, byte for byte."""
+
+import errno
+import os
+import random
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quipukit as qk
+from quipukit.errors import FileError, InputError, ResourceError
+from quipukit.experiment import pieces, run, watch
+from quipukit.experiment.pieces import alone
+from quipukit.results import TABLES, Result
+from tests.experiment import killing, tiny
+from tests.experiment.conftest import Whole, slowly
+
+# experiment.json, seven pieces a cell, the tables, manifest.json, timings.json.
+PIECES = 7 * tiny.CELLS
+WRITES = 1 + PIECES + len(TABLES) + 2
+MANIFEST = 1 + PIECES + len(TABLES)
+
+_rng = random.Random(2025)
+# One of each quarter of the run: what is written first, in the middle and last.
+FOUR = [
+    (_rng.randrange(part * WRITES // 4, (part + 1) * WRITES // 4), _rng.choice(killing.MOMENTS)) for part in range(4)
+]
+MANY = [(number, killing.MOMENTS[(number + number // 4) % 4]) for number in range(WRITES)]
+
+
+def marks(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return which file stands where: a piece that is written again is another file."""
+    found = {}
+    for path in folder.glob("pieces/*/*.parquet"):
+        if not path.name.startswith("."):
+            found[str(path.relative_to(folder))] = (path.stat().st_ino, path.stat().st_mtime_ns)
+    return found
+
+
+def go_on(village: Path, out: Path, whole: Whole) -> None:
+    """Run to the end; nothing is lost, nothing is done twice, nothing is left over, and nothing differs."""
+    before = marks(out)
+    # Notes and obfuscated queries are made together: the first of the two alone is no finished work.
+    before = {name: mark for name, mark in before.items() if name.replace("notes", "obfuscated") in before}
+    result = tiny.run(village, out)
+    after = marks(out)
+    assert {name: after.get(name) for name in before} == before, "a finished piece was made again"
+    assert set(after) == whole.pieces
+    assert result.digest == whole.result.digest == Result.load(out).digest
+    assert tiny.result_files(out) == whole.files
+    assert tiny.drafts(out) == []
+
+
+# --- kill -9 ---
+
+
+@pytest.mark.parametrize(("number", "moment"), FOUR)
+def test_killed_at_four_random_writes(
+    village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int, moment: str
+) -> None:
+    assert killing.killed(village, tmp_path / "out", cache, number, moment)
+    done = len(marks(tmp_path / "out"))
+    assert done == min(PIECES, max(0, number - 1 + (moment == "after")))
+    go_on(village, tmp_path / "out", whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "moment"), MANY)
+def test_killed_at_every_write(
+    village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int, moment: str
+) -> None:
+    assert killing.killed(village, tmp_path / "out", cache, number, moment)
+    go_on(village, tmp_path / "out", whole)
+
+
+@pytest.mark.parametrize("moment", ["half", *slowly("before", "written", "after")])
+def test_killed_while_the_folder_is_claimed(
+    village: Path, cache: Path, whole: Whole, tmp_path: Path, moment: str
+) -> None:
+    assert killing.killed(village, tmp_path / "out", cache, 0, moment)
+    go_on(village, tmp_path / "out", whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [15, 22, 31, 35, 40, 46])
+def test_killed_with_two_systems(village: Path, cache: Path, tmp_path: Path, number: int) -> None:
+    undisturbed = tiny.run(village, tmp_path / "whole", systems=tiny.BOTH)
+    assert killing.killed(village, tmp_path / "out", cache, number, "half", systems=tiny.BOTH)
+    assert tiny.run(village, tmp_path / "out", systems=tiny.BOTH).digest == undisturbed.digest
+    assert tiny.result_files(tmp_path / "out") == tiny.result_files(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_killed_again_and_again(village: Path, cache: Path, whole: Whole, tmp_path: Path) -> None:
+    out, rounds = tmp_path / "out", 0
+    # Each round gets about a dozen writes further: the first is experiment.json, which every round writes.
+    while killing.killed(village, out, cache, 13, killing.MOMENTS[rounds % 4]):
+        rounds += 1
+        assert rounds < 10
+    assert rounds >= 3
+    go_on(village, out, whole)
+
+
+@pytest.mark.parametrize("seed", [1, *slowly(*range(2, 22))])
+def test_killed_at_any_time(
+    village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    cold = tmp_path / "cache"  # index, vectors and encodings are made anew, so that a kill may hit them, too
+    # A run takes one to some seconds; one that is over before it is killed is the easy case.
+    killing.killed_after(random.Random(seed).uniform(0.1, 2.5), village, tmp_path / "out", cold)
+    monkeypatch.setenv("QUIPUKIT_HOME", str(cold))
+    (tmp_path / "out").mkdir(exist_ok=True)
+    go_on(village, tmp_path / "out", whole)
+
+
+def _loaded(folder: Path) -> str:
+    """Return the digest of the result in a folder, or that there is none."""
+    try:
+        return Result.load(folder).digest
+    except FileError as fault:
+        return "nothing" if "--resume" in str(fault) else str(fault)
+
+
+@pytest.mark.parametrize("number", [MANIFEST - len(TABLES) + 3, *slowly(MANIFEST - 1)])
+def test_killed_while_a_larger_result_takes_the_place_of_a_smaller_one(
+    village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int
+) -> None:
+    out = tmp_path / "out"
+    smaller = tiny.run(village, out, specs=tiny.SPECS[:3])
+    missing = 7  # the pieces of the cell that is new
+    assert killing.killed(village, out, cache, number - PIECES + missing, "after")
+    # Whoever reads the folder now gets a whole result or an error, never some tables of one and some of the other.
+    assert _loaded(out) in (smaller.digest, whole.result.digest, "nothing")
+    go_on(village, out, whole)
+
+
+@pytest.mark.slow
+def test_resume_needs_nothing_but_the_folder(village: Path, cache: Path, whole: Whole, tmp_path: Path) -> None:
+    assert killing.killed(village, tmp_path / "out", cache, 30)
+    assert run.resume(tmp_path / "out").digest == whole.result.digest
+    assert tiny.result_files(tmp_path / "out") == whole.files
+
+
+# --- the comparison itself can fail ---
+
+
+def test_another_seed_is_another_result(village: Path, whole: Whole, tmp_path: Path) -> None:
+    other = tiny.run(village, tmp_path / "out", seed=8)
+    assert other.digest != whole.result.digest
+    differing = {name for name, content in tiny.result_files(tmp_path / "out").items() if content != whole.files[name]}
+    assert {"obfuscated.parquet", "ranks.parquet", "scores.parquet", "manifest.json"} <= differing
+
+
+STAGES = ("notes", "obfuscated", "pool", "utility", "attack", "likeness", "guesses")
+
+
+@pytest.mark.parametrize("chosen", [STAGES, *slowly(*((stage,) for stage in STAGES))], ids="+".join)
+def test_truncated_pieces_are_made_again_and_nothing_else(
+    village: Path, whole: Whole, finished: Path, saved: Callable[[], dict[str, int]], chosen: tuple[str, ...]
+) -> None:
+    for stage in chosen:
+        piece = sorted(finished.glob(f"pieces/{stage}/*.parquet"))[2]
+        os.truncate(piece, piece.stat().st_size * 2 // 3)
+    assert tiny.run(village, finished).digest == whole.result.digest
+    pair = {"notes", "obfuscated"}  # which are made together
+    assert saved() == dict.fromkeys({*chosen} | (pair if pair & {*chosen} else set()), 1)
+    assert tiny.result_files(finished) == whole.files
+
+
+@pytest.mark.slow
+def test_a_lost_piece_is_made_again_and_nothing_else(
+    village: Path, whole: Whole, finished: Path, saved: Callable[[], dict[str, int]]
+) -> None:
+    sorted(finished.glob("pieces/attack/*.parquet"))[0].unlink()
+    tiny.run(village, finished)
+    assert saved() == {"attack": 1}
+    assert tiny.result_files(finished) == whole.files
+
+
+def test_a_damaged_result_is_put_together_again(village: Path, whole: Whole, finished: Path) -> None:
+    for name in ("scores.parquet", "manifest.json"):
+        os.truncate(finished / name, 40)
+    with pytest.raises(FileError, match="--resume"):
+        Result.load(finished)
+    tiny.run(village, finished)
+    assert tiny.result_files(finished) == whole.files
+
+
+def test_damaged_timings_cost_no_result(village: Path, whole: Whole, finished: Path) -> None:
+    (finished / "timings.json").write_text("[[", encoding="utf-8")
+    assert tiny.run(village, finished).digest == whole.result.digest
+
+
+def test_a_finished_run_that_is_run_again_does_nothing(
+    village: Path, whole: Whole, finished: Path, saved: Callable[[], dict[str, int]]
+) -> None:
+    assert tiny.run(village, finished).digest == whole.result.digest
+    assert saved() == {}
+    assert tiny.result_files(finished) == whole.files
+
+
+# --- two at once ---
+
+
+def test_a_second_run_in_the_folder_says_so_and_stops(village: Path, whole: Whole, finished: Path) -> None:
+    before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
+    with alone(finished), pytest.raises(InputError, match=r"another run is at work in .*finished; wait for it"):
+        tiny.run(village, finished, specs=["CMP@5"])
+    assert {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()} == before
+    assert tiny.run(village, finished).digest == whole.result.digest
+
+
+def test_a_run_of_another_process_is_seen(village: Path, cache: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = killing.start(village, out, cache, killing.NEVER, "", {})
+    try:
+        deadline = time.monotonic() + 60
+        while not (out / "experiment.json").is_file():
+            assert process.is_alive() and time.monotonic() < deadline
+            time.sleep(0.001)
+        # It is stopped where it is: the lock must hold as long as the process exists.
+        killing.freeze(process)
+        assert not (out / "manifest.json").exists()
+        with pytest.raises(InputError, match="another run is at work"):
+            tiny.run(village, out)
+    finally:
+        process.kill()
+        process.join()
+    with alone(out):
+        pass  # and no longer than that
+
+
+# --- a full disk ---
+
+
+def full(number: int) -> Callable[[Path], Any]:
+    """Return a ``new_file`` that finds the disk full at its call number ``number``, and ever after."""
+    calls = iter(range(10_000))
+
+    def new_file(path: Path) -> Any:
+        if next(calls) >= number:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return killing.home.new_file(path)
+
+    return new_file
+
+
+@pytest.mark.parametrize("number", [MANIFEST - 2, *slowly(0, 7, 33, MANIFEST, WRITES - 1)])
+def test_a_full_disk_stops_cleanly_and_the_run_goes_on_after(
+    village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        stand_in = full(number)
+        for module in (run, pieces, killing.results, watch):
+            patch.setattr(module, "new_file", stand_in)
+        with pytest.raises(ResourceError) as caught:
+            tiny.run(village, out)
+    message = str(caught.value)
+    assert "No space left on device" in message and "make room" in message
+    assert f"quipukit evaluate --resume {out}" in message
+    assert len(marks(out)) == min(PIECES, max(0, number - 1))
+    go_on(village, out, whole)
+
+
+@pytest.mark.parametrize("limit", [500, 50_000, *slowly(100, 2_000, 6_000, 20_000)])
+def test_files_that_may_not_grow_stop_a_run_cleanly(
+    village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    out, cold = tmp_path / "out", tmp_path / "cache"
+    outcome = killing.limited(village, out, cold, limit)
+    # Word vectors have words of their own for it: their store finds its own file too short.
+    assert re.match(r"ResourceError: .*File too large.*make room|VectorsError: .*load the vectors again", outcome)
+    monkeypatch.setenv("QUIPUKIT_HOME", str(cold))
+    out.mkdir(exist_ok=True)
+    go_on(village, out, whole)
+
+
+# --- more mechanisms ---
+
+
+def test_a_second_mechanism_costs_its_own_cells(
+    village: Path, tmp_path: Path, saved: Callable[[], dict[str, int]]
+) -> None:
+    tiny.run(village, tmp_path / "out", specs=["CMP@5"])
+    assert saved() == dict.fromkeys(STAGES, 3)
+    both = tiny.run(village, tmp_path / "out", specs=["CMP@5", "TEM@2"])
+    assert saved() == dict.fromkeys(STAGES, 1)
+    assert both.digest == tiny.run(village, tmp_path / "fresh", specs=["CMP@5", "TEM@2"]).digest
+    assert tiny.result_files(tmp_path / "out") == tiny.result_files(tmp_path / "fresh")
+
+
+@pytest.mark.slow
+def test_a_mechanism_less_leaves_the_others(village: Path, whole: Whole, finished: Path) -> None:
+    fewer = tiny.run(village, finished, specs=["AEA@3"])
+    assert fewer.mechanisms == ["AEA", "Identity", "Random"]
+    assert tiny.result_files(finished) != whole.files
+    assert tiny.run(village, finished).digest == whole.result.digest
+    assert tiny.result_files(finished) == whole.files
+
+
+@pytest.mark.slow
+def test_another_home_gives_the_same_bytes(
+    village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
+    moved = Path(shutil.copytree(village, tmp_path / "elsewhere" / "village"))
+    assert qk.evaluate(**tiny.choices(moved), out=tmp_path / "out").digest == whole.result.digest
+    assert tiny.result_files(tmp_path / "out") == whole.files
