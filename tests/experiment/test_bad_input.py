@@ -232,7 +232,6 @@ def test_experiment_json_is_plain_and_complete(whole: Whole) -> None:
     assert begun["options"]["specs"] == [*tiny.SPECS, "Identity", "Random"]
 
 
-@pytest.mark.xfail(strict=True, reason="a plugin's search system is taken for the name of an encoder")
 def test_a_plugin_may_bring_the_search_system(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from quipukit.retrieval import load
     from quipukit.retrieval.bm25 import BM25

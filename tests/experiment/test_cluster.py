@@ -42,7 +42,7 @@ TOPICS = {
     "q5": "zorbal quintle",
 }
 LOG = [f"{word} and {other}" for word in " ".join(TOPICS.values()).split() for other in ("tree", "boat", "salt")]
-SPECS = ("CMP@5", "CMP@10", "AEA@3")
+SPECS = ("CMP@5", "CMP@10", "TEM@2")
 
 
 def write_collection(folder: Path) -> Path:
@@ -193,7 +193,7 @@ def test_own_vectors_and_encoder_travel(folder: Path, there: Cluster) -> None:
     words = sorted({word for text in LOG for word in text.split()})
     own: dict[str, Any] = {
         "vectors": qk.Vectors(words, np.random.default_rng(3).normal(size=(len(words), 5)), compose=_compose),
-        "specs": ["CMP(oov='subword')@5", "WBB@2"],
+        "specs": ["CMP(oov='subword')@5", "WBB@2", "AEA@3"],
         "seeds": 2,
         "noise": "independent",
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import quipukit
-from quipukit.experiment.codeprint import ROOMS, _syntax, code_of, code_of_class, hash_of
+from quipukit.experiment.codeprint import ROOMS, _syntax, code_of, code_of_object, hash_of
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.cmp import CMP
 
@@ -149,15 +149,15 @@ def test_a_changed_file_has_another_hash(tmp_path: Path) -> None:
 
 
 def test_a_class_of_this_package_is_in_its_rooms() -> None:
-    assert code_of_class(CMP) == ""
+    assert code_of_object(CMP) == ""
 
 
 def test_a_plugin_s_class_stands_for_its_file() -> None:
     class Mine(Mechanism):
         pass
 
-    assert code_of_class(Mine) == hash_of([Path(__file__)])
+    assert code_of_object(Mine) == hash_of([Path(__file__)])
 
 
 def test_a_class_without_a_file_has_no_print() -> None:
-    assert code_of_class(type("Typed", (), {"__module__": "nowhere"})) == ""
+    assert code_of_object(type("Typed", (), {"__module__": "nowhere"})) == ""

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 _WORDS = ("text", "seeds", "specs", "frames")
 _VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "postings")
@@ -60,12 +61,12 @@ def remember_code() -> None:
 
 
 @functools.cache
-def code_of_class(cls: type) -> str:
-    """Return the fingerprint of the file in which a plugin's class stands; those of this package are in its rooms."""
-    if cls.__module__.startswith("quipukit."):
+def code_of_object(made: Any) -> str:
+    """Return the fingerprint of the file in which a plugin's class or function stands; ours are in their rooms."""
+    if str(getattr(made, "__module__", "")).startswith("quipukit."):
         return ""
     try:
-        return hash_of([Path(inspect.getfile(cls))])
+        return hash_of([Path(inspect.getfile(made))])
     except (TypeError, OSError):  # made at a prompt: there is no file, and nothing to compare later
         return ""
 

@@ -24,7 +24,7 @@ from quipukit.attackers.quia import Attack, prepare
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore
-from quipukit.experiment.codeprint import code_of, code_of_class
+from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
 from quipukit.experiment.likeness import likeness
 from quipukit.experiment.pieces import Pieces, name_of
@@ -35,7 +35,7 @@ from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import notes, obfuscate, plan
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.http import HttpEngine
-from quipukit.retrieval.load import load_retriever, load_scorer
+from quipukit.retrieval.load import load_retriever, load_scorer, plugin_system
 from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
@@ -100,13 +100,13 @@ class Stages:
             content = cell.of(inputs.given)[["qid", "variant", "query"]].to_dict("list")
             return name_of("given", cell.setting.key, content, inputs.prints["queries"])
         chosen = [repr(mechanism.spec), inputs.options.n, cell.seed, inputs.options.noise]
-        code = [code_of("obfuscate"), code_of_class(type(mechanism))]
+        code = [code_of("obfuscate"), code_of_object(type(mechanism))]
         return name_of("obfuscate", code, inputs.prints["queries"], chosen, _resources(mechanism))
 
     def pool_name(self, system: int, cell: Cell) -> str:
         """Return the name of the piece that holds what a system found for a cell."""
         retriever, _ = self.inputs.options.systems[system]
-        found_by = [retriever, _model_of(retriever), self.inputs.prints["collection"], self.inputs.depth]
+        found_by = [retriever, _system_print(retriever), self.inputs.prints["collection"], self.inputs.depth]
         return name_of("pool", code_of("pool"), self._sent(cell), found_by)
 
     def utility_name(self, system: int, cell: Cell) -> str:
@@ -114,7 +114,7 @@ class Stages:
         _, reranker = self.inputs.options.systems[system]
         pool = self.pieces.digest("pool", self.pool_name(system, cell))
         prints = self.inputs.prints
-        ranked_by = [reranker, _model_of(reranker), prints["collection"], prints["queries"]]
+        ranked_by = [reranker, _model_print(reranker), prints["collection"], prints["queries"]]
         judged = [prints["qrels"], self.inputs.options.measures]
         return name_of("utility", code_of("utility"), pool, cell.setting.key, ranked_by, judged)
 
@@ -128,7 +128,7 @@ class Stages:
     def likeness_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds how near a cell's queries stay to the originals."""
         bound = cell.setting.bound
-        law = [] if bound is None else [repr(bound.spec), code_of_class(type(bound)), *_resources(bound)]
+        law = [] if bound is None else [repr(bound.spec), code_of_object(type(bound)), *_resources(bound)]
         known = [self.inputs.prints["queries"], _fingerprint(SIMILARITY)]
         return name_of("likeness", code_of("likeness"), self._sent(cell), known, law)
 
@@ -386,14 +386,21 @@ def _pair_scores(
 
 def check_models(options: Options) -> None:
     """Find every model that is named: one that is missing should be told before hours of work, not after."""
-    for pair in options.systems:
-        for name in pair:
-            _model_of(name)
+    for retriever, reranker in options.systems:
+        _system_print(retriever)
+        _model_print(reranker)
 
 
-def _model_of(name: str) -> str:
-    """Return the fingerprint of the model behind a retriever's or re-ranker's name; BM25 and engines have none."""
+def _system_print(name: str) -> str:
+    """Return the fingerprint of what is behind a search system's name: a model, or a plugin's code; or nothing."""
     if name == "bm25" or "+http" in name:
+        return ""
+    return _model_print(name) if name.partition(":")[0] == "dense" else code_of_object(plugin_system(name))
+
+
+def _model_print(name: str) -> str:
+    """Return the fingerprint of the model behind a re-ranker's name; BM25 has none."""
+    if name == "bm25":
         return ""
     kind, _, model = name.partition(":")
     return _fingerprint((model or "minilm") if kind == "dense" else name)

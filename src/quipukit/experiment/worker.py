@@ -25,7 +25,7 @@ from quipukit import __version__
 from quipukit.encoders.base import Encoder, Kind
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError, QuipukitError
-from quipukit.experiment.codeprint import code_of, code_of_class, hash_of
+from quipukit.experiment.codeprint import code_of, code_of_object, hash_of
 from quipukit.mechanisms.base import Mechanism
 from quipukit.obfuscation import mechanism, obfuscate
 from quipukit.registry import mechanism_class
@@ -195,7 +195,7 @@ def code() -> tuple[tuple[str, str], ...]:
 
 def mechanisms(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the fingerprints of mechanisms' own files: those of plugins are in no other."""
-    return tuple((name, code_of_class(mechanism_class(name))) for name in names)
+    return tuple((name, code_of_object(mechanism_class(name))) for name in names)
 
 
 def _agree(terms: Terms) -> None:

@@ -93,8 +93,8 @@ def compare(
 
         p = min(1, 2 min(1 + #{d <= 0}, 1 + #{d >= 0}) / (B + 1)),
 
-    which is never below 2 / (B + 1), nor below 2^(1 - n) for n queries (see `judge`). ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
-    measure.
+    which is never below 2 / (B + 1), nor below 2^(1 - n) for n queries (see `judge`). ``p_holm`` is p after Holm's
+    correction for all pairs of the same attacker and measure.
     """
     sides = _pair(risks, utilities)
     scores = _replicated(sides, _weights(sides, replicates, seed), order)

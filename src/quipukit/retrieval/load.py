@@ -2,6 +2,7 @@
 
 import functools
 from importlib.metadata import entry_points
+from typing import Any
 
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
@@ -33,9 +34,14 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
         from quipukit.retrieval.dense import Dense
 
         return Dense(collection, model or "minilm")
+    plugin: Retriever = plugin_system(name)(collection)
+    return plugin
+
+
+def plugin_system(name: str) -> Any:
+    """Return what a plugin makes its search system with; say which systems there are where none has the name."""
     if name in _plugins():
-        plugin: Retriever = _plugins()[name].load()(collection)
-        return plugin
+        return _plugins()[name].load()
     known = ", ".join(["bm25", "dense", "dense:MODEL", *_plugins()])
     raise InputError(
         f"there is no search system {name!r}; use {known}, or an address such as anserini+http://host/INDEX."
