@@ -16,6 +16,7 @@ NAMES = (
     "ranks",
     "dense_memory",
     "experiment",
+    "scale",
 )
 
 

@@ -12,10 +12,10 @@ from quipukit.text import tokenise
 
 # Units per second on two cores of an ordinary server, as `python -m benchmarks scale` measures them. A document is
 # a passage of some sixty words; ranking is counted in (centroid, log entry) pairs.
-RATES = {"words": 5_000.0, "queries": 450.0, "documents": 100.0, "answers": 8_000.0, "pairs": 180e6, "cells": 1.0}
+RATES = {"words": 30_000.0, "queries": 700.0, "documents": 75.0, "answers": 30_000.0, "pairs": 110e6, "cells": 2.0}
 
 # Of the variants of a sweep, about so many are new texts: strong noise repeats nothing, weak noise nearly everything.
-_NEW_TEXTS = 0.7
+_NEW_TEXTS = 0.5
 # Of the answers to variants of one query, about so many are documents that no other variant found.
 _NEW_DOCUMENTS = 0.12
 

@@ -1,0 +1,372 @@
+"""What does one word, one text, one query and one row of a log cost, and what would large experiments take?
+
+Every unit is measured in a process of its own with one thread, as the processor time of the best of several rounds:
+what a core needs when nobody disturbs it. The times of large experiments are computed from these, not measured.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import CACHE, ROOT, Skipped, glove, topics
+from benchmarks.table import Line, number, show
+
+QUESTION = "what does a unit of work cost, and what would DL'19, DL'20 and Robust'04 with a log of 10 million take?"
+
+FAMILIES = (
+    ("CMP", "VickreyCMP", "Mahalanobis", "VickreyMhl"),
+    ("CusText",),
+    ("SanText", "TEM"),
+    ("WBB",),
+    ("AEA",),
+    ("FEA",),
+)
+VARIANTS, DIMENSION = 50, 384
+CORES = (1, 16, 256)
+# The machine of the coordinator: its own part of the work runs on so many cores, however large the cluster is.
+COORDINATOR = 16
+LOG = 10_000_000
+PASSAGES = ROOT.parent / "shared" / "data" / "msmarco_pool" / "docs.tsv.gz"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A collection as far as the cost depends on it."""
+
+    name: str
+    queries: int
+    words: float  # per query
+    documents: int
+    length: float  # words per document
+    document: str  # which unit an encoded document is
+
+
+# The words are those of the topics of DL'19; of DL'20, which has the same source, about as many; of Robust'04, titles.
+JOBS = (
+    Job("DL'19", 43, 5.4, 8_841_823, 56, "passage"),
+    Job("DL'20", 54, 5.9, 8_841_823, 56, "passage"),
+    Job("Robust'04", 250, 2.7, 528_155, 470, "long document"),
+)
+
+
+def run(quick: bool) -> list[Line]:
+    """Measure the units one after the other, and print them and what follows from them."""
+    glove()  # installed here, where a missing file can be told
+    costs: dict[str, float] = {}
+    for part in ("obfuscation", "encoding", "retrieval", "log", "coordination"):
+        costs |= _alone(part, quick)
+    lines = [Line(f"{what} (microseconds)", (), 1e6 * cost) for what, cost in costs.items() if what.startswith("per ")]
+    lines += [Line(what, (), value) for what, value in costs.items() if not what.startswith("per ")]
+    show(("one core", "value"), lines)
+    print()
+    print("\n".join(markdown(costs)))
+    return lines
+
+
+def _alone(part: str, quick: bool) -> dict[str, float]:
+    """Measure one part in a fresh process with one thread."""
+    single = dict.fromkeys(("QUIPUKIT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", part, *(["--quick"] if quick else [])],
+        cwd=ROOT,
+        env={**os.environ, **single, "TOKENIZERS_PARALLELISM": "false"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Skipped(f"measuring {part} failed; its message is above")
+    print(f"measured: {part}", flush=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def best(task: Callable[[], Any], rounds: int) -> float:
+    """Return the least processor time of some rounds."""
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        task()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+# --- the units --------------------------------------------------------------------------------------------------------
+
+
+def obfuscation(quick: bool) -> dict[str, float]:
+    """Measure every family over its whole grid in common noise, as an experiment runs it."""
+    from quipukit.experiment.grid import expand
+    from quipukit.obfuscation import mechanism, obfuscate
+    from quipukit.text import tokenise
+
+    vectors = glove()
+    queries = topics(vectors, 2 if quick else 6)
+    words = sum(len(tokenise(query)) for query in queries.values()) * VARIANTS
+    found: dict[str, float] = {}
+    total, settings, texts = 0.0, 0, []
+    for family in FAMILIES:
+        members = [mechanism(one, vectors=vectors) for one in expand(family) if one.name not in ("Identity", "Random")]
+
+        def sweep(members: Sequence[Any] = members) -> Any:
+            return obfuscate(queries, members, VARIANTS, seed=7, noise="common")
+
+        table = sweep()  # compiles, divides the vocabulary, builds the index
+        texts.append(table)
+        seconds = best(sweep, 1 if quick else 3)
+        found[f"per obfuscated word: {', '.join(family)}"] = seconds / (words * len(members))
+        total, settings = total + seconds, settings + len(members)
+    found["per obfuscated word, all settings"] = total / (words * settings)
+    found["settings"] = settings
+    sent = [text for table in texts for text in table["query"]]
+    found["distinct texts among the variants (share)"] = len(set(sent)) / len(sent)
+    keep = CACHE / "scale-texts.json"
+    keep.parent.mkdir(parents=True, exist_ok=True)
+    keep.write_text(json.dumps(sorted(set(sent), key=_shuffled)), encoding="utf-8")
+    return found
+
+
+def encoding(quick: bool) -> dict[str, float]:
+    """Measure MiniLM on chunks as workers get them: of like length."""
+    from quipukit.encoders.load import load_encoder
+
+    encoder = load_encoder("minilm")
+    rounds, share = (1, 16) if quick else (3, 1)
+    units = {
+        "query of a log": _alike(_log(200_000), 2048 // share, 4),
+        "obfuscated query": _alike(_obfuscated(200_000), 2048 // share, 2),
+        "passage": _alike(_passages(10_000), 1024 // share, 2),
+        # Eight passages fill MiniLM's 256 tokens; a number first keeps the texts apart.
+        "long document": [[f"{place} {' '.join(_passages(8))}" for place in range(64 // share)]],
+    }
+    encoder.encode(["loaded"])
+    return {
+        f"per encoded {unit}": best(lambda chunks=chunks: [encoder.encode(chunk) for chunk in chunks], rounds)
+        / sum(map(len, chunks))
+        for unit, chunks in units.items()
+    }
+
+
+def _alike(texts: list[str], size: int, count: int) -> list[list[str]]:
+    """Return chunks of texts of like length, spread over the short and the long ones."""
+    ordered = sorted(texts, key=len)
+    starts = [max(0, (2 * place + 1) * len(ordered) // (2 * count) - size // 2) for place in range(count)]
+    return [ordered[start : start + size] for start in starts]
+
+
+def retrieval(quick: bool) -> dict[str, float]:
+    """Measure BM25 on the built-in collection, and on a quarter of it to see how the cost grows."""
+    from quipukit.collections.files import Folder
+    from quipukit.collections.load import load_collection
+    from quipukit.retrieval.bm25 import BM25
+
+    queries = _obfuscated(500 if quick else 4000)
+    whole = load_collection("wordnet")
+    found = {}
+    with tempfile.TemporaryDirectory() as place:
+        quarter = list(whole.documents())[::4]
+        (Path(place) / "docs.tsv").write_text(
+            "".join(f"{docno}\t{text}\n" for docno, text in quarter), encoding="utf-8"
+        )
+        for name, collection in (("", whole), (", a quarter of the collection", Folder(place))):
+            index = BM25.of(collection)
+            index.search(queries[:100], 100)
+            found[f"per retrieved query{name}"] = best(lambda index=index: index.search(queries, 100), 3) / len(queries)
+    found["documents searched"] = len(whole)
+    found["words per document"] = sum(len(text.split()) for _, text in whole.documents()) / len(whole)
+    return found
+
+
+def log(quick: bool) -> dict[str, float]:
+    """Measure what a row of the log costs beside its encoding: reading, looking up, and ranking by a centroid."""
+    import numpy as np
+
+    from quipukit.attackers.log import QueryLog
+    from quipukit.attackers.ranks import count_better
+    from quipukit.encoders.load import load_encoder
+    from quipukit.encoders.store import EncodingStore
+    from quipukit.experiment.inputs import fingerprint
+
+    size, centroids = (20_000, 100) if quick else (200_000, 500)
+    texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
+
+    def load() -> None:
+        entries = QueryLog.of(texts)
+        fingerprint([entries.texts, entries.counts.tolist()])
+        with tempfile.TemporaryDirectory() as place:
+            store = EncodingStore(load_encoder("minilm"), Path(place))
+            store.keys(entries.texts, "query")
+
+    rng = np.random.default_rng(1)
+    rows = min(size, 40_000)
+    matrix = rng.standard_normal((rows, DIMENSION), np.float32)
+    targets = rng.integers(0, rows, centroids)
+    own = matrix[targets].astype(np.float64)
+    points = own + rng.standard_normal(own.shape) * 0.05
+
+    def rank() -> None:
+        count_better(points, targets, lambda start, stop: matrix[start:stop], rows, own)
+
+    rank()
+    return {
+        "per row of the log, read and looked up": best(load, 1 if quick else 3) / size,
+        "per row of the log and centroid, ranked": best(rank, 1 if quick else 3) / (rows * centroids),
+    }
+
+
+def coordination(quick: bool) -> dict[str, float]:
+    """Measure what the coordinator does for a text that a worker encodes; its scheduler runs in the same process."""
+    import numpy as np
+
+    from quipukit.encoders.base import Encoder
+    from quipukit.encoders.store import EncodingStore
+    from quipukit.experiment import cluster
+
+    class Zeros(Encoder):
+        """Costs nothing itself."""
+
+        name, dimension, fingerprint = "zeros", DIMENSION, hashlib.sha256(b"zeros").hexdigest()
+
+        def pieces(self, texts: Sequence[str], kind: str) -> Iterator[Any]:
+            yield np.arange(len(texts)), np.zeros((len(texts), DIMENSION), np.float32)
+
+    size = 10_000 if quick else 100_000
+    texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
+    with cluster._quiet(), cluster._local_cluster(1) as address, cluster._client(address) as client:
+        crew = cluster.Crew(client, address)
+        while not crew.look():
+            time.sleep(0.1)
+        encoder = crew.encoder_for(Zeros())
+
+        def store() -> None:
+            with tempfile.TemporaryDirectory() as place:
+                EncodingStore(encoder, Path(place)).ensure(texts, "query")
+
+        store()
+        cost = best(store, 1 if quick else 3) / size
+        crew.leave()
+    return {"per text handed out and saved": cost}
+
+
+def _log(count: int) -> list[str]:
+    from quipukit.collections.wordnet_glosses import WordNetGlosses
+
+    whole = WordNetGlosses().query_log()
+    return [whole[place * len(whole) // count] for place in range(count)]
+
+
+def _obfuscated(count: int) -> list[str]:
+    texts: list[str] = json.loads((CACHE / "scale-texts.json").read_text(encoding="utf-8"))
+    return texts[:count]
+
+
+def _passages(count: int) -> list[str]:
+    """Return passages of MS MARCO where they are at hand, else glosses joined to the same length."""
+    from quipukit.collections.files import Folder
+    from quipukit.collections.load import load_collection
+
+    if PASSAGES.is_file():
+        return [text for _, text in itertools.islice(Folder(docs=PASSAGES).documents(), count)]
+    words = " ".join(text for _, text in itertools.islice(load_collection("wordnet").documents(), 10 * count)).split()
+    return [" ".join(words[60 * place : 60 * place + 60]) for place in range(count)]
+
+
+def _shuffled(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+# --- what follows from them -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The seconds of one core that a job costs: those that workers share, and those of the coordinator."""
+
+    workers: dict[str, float]
+    coordinator: dict[str, float]  # on all its cores
+    one_thread: dict[str, float]  # on one of them
+    bytes: float
+
+    def seconds(self, cores: int) -> float:
+        """Return how long the job takes with so many cores of workers, the coordinator's own not counted."""
+        own = min(cores, COORDINATOR)
+        return sum(self.workers.values()) / cores + sum(self.coordinator.values()) / own + sum(self.one_thread.values())
+
+
+def bill(job: Job, costs: dict[str, float]) -> Bill:
+    """Return what a job costs: 86 settings and the two references, 50 variants, depth 100, a log of ten million."""
+    from quipukit.experiment.cost import _NEW_DOCUMENTS
+
+    settings = costs["settings"] + 2
+    sent = job.queries * settings * VARIANTS
+    texts = sent * costs["distinct texts among the variants (share)"]
+    documents = min(job.documents, _NEW_DOCUMENTS * 100 * texts)
+    encoded = texts + LOG + documents
+    return Bill(
+        workers={
+            "obfuscate": sent * job.words * costs["per obfuscated word, all settings"],
+            "encode obfuscated queries": texts * costs["per encoded obfuscated query"],
+            "encode the log": LOG * costs["per encoded query of a log"],
+            "encode documents": documents * costs[f"per encoded {job.document}"],
+        },
+        coordinator={
+            "search": texts * _search(job, costs),
+            "rank the log": job.queries * settings * LOG * costs["per row of the log and centroid, ranked"],
+        },
+        one_thread={
+            "read the log": LOG * costs["per row of the log, read and looked up"],
+            "hand out and save": encoded * costs["per text handed out and saved"],
+        },
+        bytes=encoded * DIMENSION * 4,
+    )
+
+
+def _search(job: Job, costs: dict[str, float]) -> float:
+    """Return what a query costs on a collection: a part that stays, and one that grows with its words."""
+    whole, quarter = costs["per retrieved query"], costs["per retrieved query, a quarter of the collection"]
+    growing = max(0.0, (whole - quarter) / 0.75)
+    words = job.documents * job.length / (costs["documents searched"] * costs["words per document"])
+    return whole - growing + growing * words
+
+
+def markdown(costs: dict[str, float]) -> list[str]:
+    """Return the tables of docs/scale.md."""
+    from quipukit.experiment.cost import in_words
+
+    lines = ["| unit | microseconds of one core |", "|---|---|"]
+    lines += [f"| {what} | {number(1e6 * cost)} |" for what, cost in costs.items() if what.startswith("per ")]
+    lines += ["", "| | " + " | ".join(job.name for job in JOBS) + " |", "|---|" + "---|" * len(JOBS)]
+    bills = [bill(job, costs) for job in JOBS]
+    for group, title in (
+        ("workers", "workers"),
+        ("coordinator", "coordinator"),
+        ("one_thread", "coordinator, one core"),
+    ):
+        for part in getattr(bills[0], group):
+            lines.append(f"| {part} ({title}) | " + " | ".join(in_words(getattr(b, group)[part]) for b in bills) + " |")
+    lines.append("| vectors on the coordinator's disk | " + " | ".join(f"{b.bytes / 1e9:.0f} GB" for b in bills) + " |")
+    for cores in CORES:
+        lines.append(
+            f"| **{cores} core{'s' * (cores > 1)}** | " + " | ".join(in_words(b.seconds(cores)) for b in bills) + " |"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    parts: dict[str, Callable[[bool], dict[str, float]]] = {
+        "obfuscation": obfuscation,
+        "encoding": encoding,
+        "retrieval": retrieval,
+        "log": log,
+        "coordination": coordination,
+    }
+    print(json.dumps(parts[sys.argv[1]]("--quick" in sys.argv)))
