@@ -71,7 +71,7 @@ def test_seconds_follow_from_amounts_and_rates(village: Path) -> None:
     assert plan.seconds == pytest.approx(sum(step.amount / RATES[step.rate or step.unit] for step in plan.steps))
     twice = dataclasses.replace(plan, steps=[*plan.steps, *plan.steps])
     assert twice.seconds == pytest.approx(2 * plan.seconds)
-    assert Step("search", 16_000, "queries", rate="answers").seconds == 2
+    assert Step("search", 2 * RATES["answers"], "queries", rate="answers").seconds == 2
 
 
 @pytest.mark.parametrize(
