@@ -64,8 +64,7 @@ def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) 
 
 
 @pytest.mark.parametrize("name", ["plain", "hostile", "bare", "several"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_draws_without_complaint_and_fits(
     browser: "Browser", pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:

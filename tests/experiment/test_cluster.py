@@ -336,7 +336,7 @@ def test_ctrl_c_stops_quietly_and_leaves_nothing_behind(folder: Path, tmp_path: 
 
             if __name__ == "__main__":
                 test_cluster.set_up(pytest.MonkeyPatch())
-                watch = test_cluster.At("encoding the log", lambda: print("now", flush=True) or time.sleep(0.3))
+                watch = test_cluster.At("encoding the log", lambda: print("now", flush=True) or time.sleep(10))
                 try:
                     test_cluster.run(Path(sys.argv[1]), watch=watch, help_from=cluster.dask_help(workers=1))
                 except KeyboardInterrupt:

@@ -106,7 +106,7 @@ def estimate(options: Options, folder: Path | None = None) -> Plan:
 def in_words(seconds: float) -> str:
     """Write a time as people say it.
 
-    >>> in_words(0.2), in_words(75), in_words(7300)
+    >>> in_words(0.2), in_words(75), in_words(7330)
     ('under 1 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 1:
