@@ -205,3 +205,8 @@ def test_a_missing_number_stays_missing_and_others_are_refused(result: Result) -
     pd.testing.assert_frame_equal(checked, result.settings)
     with pytest.raises(FrameError, match="'private' must hold"):
         SETTINGS.check(result.settings.assign(private="yes"))
+
+
+def test_its_repr_is_short_and_tells_no_query() -> None:
+    shown = repr(make_result(queries=3))
+    assert len(shown) < 120 and "illness" not in shown and "3 queries" in shown

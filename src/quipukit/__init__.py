@@ -61,6 +61,7 @@ _HOMES = {
     "utility": "quipukit.measures.utility",
     "write_obfuscated": "quipukit.files",
     "write_qrels": "quipukit.trec",
+    "write_report": "quipukit.report.write",
     "write_run": "quipukit.trec",
 }
 

@@ -36,6 +36,9 @@ REFERENCE = "reference"  # the strategy of Identity and Random
 # Means of many numbers may pass a limit by their last digits.
 _SLACK = 1e-9
 
+# A setting that keeps less than this of the original's utility is not called of use without proof.
+_USELESS = 0.1
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -138,7 +141,9 @@ class Recommendation:
         """Return the recommendation, or why there is none, in a sentence or two."""
         if self.best is None:
             return _no_setting(self)
-        return f"Use {self.best.words}: {self._found(self.best)}, and {_seen(self.attacker, self.best, self.queries)}."
+        text = f"Use {self.best.words}: {self._found(self.best)}, and {_seen(self.attacker, self.best, self.queries)}."
+        useless = self.best.kept is not None and self.best.kept < _USELESS and _use(self)
+        return f"{text} But random words find as much." if useless else text
 
     @property
     def notes(self) -> tuple[str, ...]:

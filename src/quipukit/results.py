@@ -102,7 +102,7 @@ TABLES: dict[str, Table] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What an experiment found. `Result.load(folder)` reads one; frames are in the order of the plan."""
 
@@ -114,6 +114,11 @@ class Result:
     scores: pd.DataFrame
     guesses: pd.DataFrame
     notes: pd.DataFrame
+
+    def __repr__(self) -> str:
+        # Short, and without the text of a query: notebooks show it unasked.
+        counts = f"{len(self.queries)} queries, {len(self.mechanisms)} mechanisms, {len(self.settings)} settings"
+        return f"Result({self.name!r}, {counts})"
 
     # --- what it is ---
 

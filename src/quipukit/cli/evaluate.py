@@ -108,7 +108,7 @@ def execute(options: "Options | None", folder: Path, help_from: Any = None, repo
                 result = experiment.resume(folder, watch=view, help_from=chosen)
             else:
                 result = experiment.run(options, folder, watch=view, help_from=chosen)
-            page = _show(result, folder, view if report else None)
+            page = _show(result, folder, view, report)
         except KeyboardInterrupt:
             view.close()
             say(f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {folder}")
@@ -118,15 +118,16 @@ def execute(options: "Options | None", folder: Path, help_from: Any = None, repo
     say(f"result: {folder}")
 
 
-def _show(result: "Result", folder: Path, view: Any) -> Path | None:
+def _show(result: "Result", folder: Path, view: Any, report: bool) -> Path | None:
     from quipukit.cli.report import print_report
     from quipukit.report.write import Report
 
     made = Report([result])
-    page = made.write(folder / "report", progress=view.stage("writing the report", "parts")) if view else None
-    if view:
-        view.close()
+    page = made.write(folder / "report", progress=view.stage("writing the report", "parts")) if report else None
+    view.close()
     print_report(made)
+    if page is None and (folder / "report").is_dir():
+        say(f"note: {folder / 'report'} is older than this result; `quipukit report {folder}` writes it anew")
     return page
 
 

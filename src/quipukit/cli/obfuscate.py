@@ -190,7 +190,7 @@ def note_lines(notes: Sequence[dict[str, Any]]) -> list[str]:
         "passed": "words sent as they are, by the mechanism's definition",
         "empty": "queries with nothing to obfuscate, so their variants are empty",
         "no_obfuscation": "queries for which no variant was found, so nothing is sent",
-        "fewer": "queries with fewer variants than asked for",
+        "fewer": "variants fewer than asked for, since there are no more",
     }
     counts: dict[tuple[str, float, str], int] = {}
     for note in notes:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def report(
     runs: list[Path] = typer.Argument(metavar="RUN", help="Folders that `quipukit evaluate -o` wrote."),
-    output: Path | None = typer.Option(None, "-o", "--output", help="Folder of the report. [report in the first RUN]"),
+    output: Path | None = typer.Option(
+        None, "-o", "--output", help="Folder of the report. [RUN/report; of several runs: report]"
+    ),
     measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
     examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
     figures: str = typer.Option("pdf,svg,png", help="Formats of the figures for papers, or none."),
@@ -43,12 +45,17 @@ def report(
     formats = [] if figures == "none" else [kind.strip() for kind in figures.split(",")]
     made = Report([Result.load(run) for run in runs], measure=measure)
     with progress("writing the report") as show:
-        page = made.write(output or runs[0] / "report", examples=examples, formats=formats, progress=show)
+        page = made.write(output or _usual(runs), examples=examples, formats=formats, progress=show)
     if as_json or as_tsv:
         _print_frame(made.frame, as_json)
     else:
         print_report(made)
     say(f"wrote {page}")
+
+
+def _usual(runs: list[Path]) -> Path:
+    """Return where a report goes unasked: that of one run beside it, that of several beside none of them."""
+    return runs[0] / "report" if len(runs) == 1 else Path("report")
 
 
 def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:

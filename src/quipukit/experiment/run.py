@@ -117,6 +117,11 @@ def run(
         _claim(folder, options, given=sorted(objects))
         for refused in inputs.skipped:
             clock.watch.say(f"left out: {refused['reason']}")
+        if len(inputs.log) <= options.k:
+            clock.watch.say(
+                f"the log holds {len(inputs.log)} queries, no more than the active attacker reads ({options.k}): R@"
+                f"{options.k} is 1 whatever is sent; give a larger log, or a smaller k."
+            )
         if inputs.qrels.empty:
             clock.watch.say(
                 f"{inputs.collection.name} has no judgements: risk is measured, utility and QuIPU are not; "
