@@ -189,6 +189,7 @@ def test_a_cluster_at_an_address_gives_the_result_of_one_process(
     assert (digest, pieces(tmp_path / "out")) == alone
 
 
+@pytest.mark.slow
 def test_own_vectors_and_encoder_travel(folder: Path, there: Cluster) -> None:
     words = sorted({word for text in LOG for word in text.split()})
     own: dict[str, Any] = {
@@ -211,6 +212,7 @@ def _handed() -> int:
     return len(at_work._handed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["common", "independent"])
 def test_queries_may_be_divided_in_any_way(folder: Path, noise: Any) -> None:
     vectors = qk.load_vectors(folder / "vectors.txt")
@@ -328,13 +330,15 @@ def test_ctrl_c_stops_quietly_and_leaves_nothing_behind(folder: Path, tmp_path: 
     script.write_text(
         textwrap.dedent(
             """
-            import sys, time
+            import signal, sys, time
             from pathlib import Path
             import pytest
             from tests.experiment import test_cluster
             from quipukit.experiment import cluster
 
             if __name__ == "__main__":
+                # A job in the background of a shell ignores Ctrl-C, and so would this one: tests may run as such.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 test_cluster.set_up(pytest.MonkeyPatch())
                 watch = test_cluster.At("encoding the log", lambda: print("now", flush=True) or time.sleep(10))
                 try:

@@ -171,8 +171,9 @@ class TestTrouble:
             collect(connect(server, retries=1, concurrency=2).search_iter([*map(str, range(1000))], 5), found)
         assert len(found) == 20
         assert caught.value.done == 20
-        assert 3 <= len(caught.value.failed) <= 5
-        assert len(server.asked) <= 20 + 2 * 5
+        # Two failures seen, and with the third as many as are under way or wait for a free connection: four.
+        assert 3 <= len(caught.value.failed) <= 2 + 4
+        assert len(server.asked) <= 20 + 2 * 6
 
     def test_nobody_listens(self) -> None:
         with socket.socket() as free:
