@@ -60,6 +60,8 @@ def make_result(
                         for variant in range(3):
                             text = f"{mechanism.lower()} words {variant} of {qid}"
                             frames["obfuscated"].append({**own, "variant": variant, "query": text})
+                    if number == 0 and mechanism == "AEA":
+                        frames["notes"].append({**own, "flag": "fewer", "count": 12})
                     if number < 3 and seed == seeds[0]:
                         frames["guesses"] += _guesses(own, rank)
     tables = {

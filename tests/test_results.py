@@ -48,8 +48,7 @@ def test_equal_results_are_equal_bytes(result: Result, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_digest_covers_every_table(result: Result, name: str) -> None:
     frame = getattr(result, name)
-    if frame.empty:
-        pytest.skip(f"the example has no {name}")
+    assert len(frame), "the example has rows of every kind"
     changed = [dataclasses.replace(result, **{name: frame.iloc[::-1].reset_index(drop=True)})]
     changed.append(dataclasses.replace(result, **{name: frame.iloc[1:]}))
     for column in frame.columns:

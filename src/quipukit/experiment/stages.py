@@ -45,6 +45,22 @@ _KEPT_ANSWERS = 200_000
 Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], pd.DataFrame]]]
 
 
+_Name = Callable[..., str]
+
+
+def _once(name: _Name) -> _Name:
+    """Compute a name once: inputs do not change under a run, and some names are hashes over thousands of texts."""
+
+    @functools.wraps(name)
+    def known(self: "Stages", *of: Any) -> str:
+        place = (name.__name__, *of)
+        if place not in self._names:
+            self._names[place] = name(self, *of)
+        return self._names[place]
+
+    return known
+
+
 @dataclass(frozen=True)
 class Cell:
     """One setting under one seed: the unit of what is finished."""
@@ -68,6 +84,7 @@ class Stages:
     run_groups: Obfuscator
     encoder_for: Callable[[Encoder], Encoder] = lambda encoder: encoder
     _answers: dict[str, list[str]] = field(default_factory=dict)
+    _names: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -92,6 +109,7 @@ class Stages:
 
     # --- names ---
 
+    @_once
     def obfuscated_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds a cell's obfuscated queries."""
         inputs, mechanism = self.inputs, cell.setting.bound
@@ -103,12 +121,14 @@ class Stages:
         code = [code_of("obfuscate"), code_of_object(type(mechanism))]
         return name_of("obfuscate", code, inputs.prints["queries"], chosen, _resources(mechanism))
 
+    @_once
     def pool_name(self, system: int, cell: Cell) -> str:
         """Return the name of the piece that holds what a system found for a cell."""
         retriever, _ = self.inputs.options.systems[system]
         found_by = [retriever, _system_print(retriever), self.inputs.prints["collection"], self.inputs.depth]
         return name_of("pool", code_of("pool"), self._sent(cell), found_by)
 
+    @_once
     def utility_name(self, system: int, cell: Cell) -> str:
         """Return the name of the piece that holds a cell's utility under a system."""
         _, reranker = self.inputs.options.systems[system]
@@ -118,6 +138,7 @@ class Stages:
         judged = [prints["qrels"], self.inputs.options.measures]
         return name_of("utility", code_of("utility"), pool, cell.setting.key, ranked_by, judged)
 
+    @_once
     def attack_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds a cell's ranks."""
         prints = self.inputs.prints
@@ -125,6 +146,7 @@ class Stages:
         # With the setting: where two of them send nothing at all, what they sent is the same.
         return name_of("attack", code_of("attack"), self._sent(cell), cell.setting.key, known)
 
+    @_once
     def likeness_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds how near a cell's queries stay to the originals."""
         bound = cell.setting.bound
@@ -132,6 +154,7 @@ class Stages:
         known = [self.inputs.prints["queries"], _fingerprint(SIMILARITY)]
         return name_of("likeness", code_of("likeness"), self._sent(cell), known, law)
 
+    @_once
     def guesses_name(self, cell: Cell) -> str:
         """Return the name of the piece that holds what the attacker would guess for the example queries."""
         return name_of("guesses", self.attack_name(cell), self.inputs.examples)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,33 +10,7 @@ from quipukit.experiment import pieces
 from quipukit.results import Result
 from tests.cli.test_cli import assert_refused, run
 from tests.experiment import killing, tiny
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny.write_collection(tmp_path_factory.mktemp("tiny") / "village")
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    tiny.no_model(monkeypatch, cache)
-    yield place
-    tiny.stages._fingerprint.cache_clear()
-
-
-@pytest.fixture(scope="module")
-def whole(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    with pytest.MonkeyPatch.context() as patch:
-        tiny.no_model(patch, cache)
-        tiny.run(place, folder)
-    return folder
+from tests.experiment.conftest import Whole
 
 
 def no_query_in(text: str) -> None:
@@ -47,7 +20,7 @@ def no_query_in(text: str) -> None:
 # --- the whole loop ---
 
 
-def test_from_queries_to_a_result(village: Path, whole: Path, tmp_path: Path) -> None:
+def test_from_queries_to_a_result(village: Path, whole: Whole, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(*tiny.command(village, out), "--no-report")
     assert done.returncode == 0, done.stderr
@@ -56,8 +29,8 @@ def test_from_queries_to_a_result(village: Path, whole: Path, tmp_path: Path) ->
     lines = done.stderr.splitlines()
     assert [line for line in lines if line.startswith("obfuscating: 6 cells, ")]
     assert [line for line in lines if line.startswith("measuring utility: 6 cells, ")]
-    assert Result.load(out).digest == Result.load(whole).digest
-    assert tiny.result_files(out) == tiny.result_files(whole)
+    assert Result.load(out).digest == Result.load(whole.folder).digest
+    assert tiny.result_files(out) == tiny.result_files(whole.folder)
     no_query_in(done.stderr)
     # The same command again has nothing to do, and says the same.
     again = run(*tiny.command(village, out), "--no-report")
@@ -65,7 +38,7 @@ def test_from_queries_to_a_result(village: Path, whole: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_report_is_written_beside_the_result(village: Path, whole: Path, tmp_path: Path) -> None:
+def test_a_report_is_written_beside_the_result(village: Path, whole: Whole, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(*tiny.command(village, out), "--no-report")
     done = run("evaluate", "--resume", str(out))
@@ -114,7 +87,7 @@ def interrupted(collection: Path, out: Path, cache: Path, number: int, told: Pat
 
 @pytest.mark.parametrize("number", [5, pytest.param(40, marks=pytest.mark.slow)])
 def test_ctrl_c_saves_and_says_how_to_go_on(
-    village: Path, cache: Path, whole: Path, tmp_path: Path, number: int
+    village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int
 ) -> None:
     out = tmp_path / "out"
     process = killing.start(village, out, cache, number, tmp_path / "told", target=interrupted)
@@ -133,7 +106,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     done = run("evaluate", "--resume", str(out), "--no-report")
     assert done.returncode == 0, done.stderr
     assert {path: path.stat().st_mtime_ns for path in finished} == stamps
-    assert tiny.result_files(out) == tiny.result_files(whole)
+    assert tiny.result_files(out) == tiny.result_files(whole.folder)
 
 
 # --- bad input: one line, the fix, exit 2 ---
@@ -165,23 +138,25 @@ def test_a_result_needs_a_folder(village: Path) -> None:
     assert_refused(run("evaluate", str(village), "-m", "AEA"), "name a folder for the result with -o")
 
 
-def test_another_experiment_s_folder_is_refused(village: Path, whole: Path) -> None:
-    before = tiny.result_files(whole)
-    done = run(*tiny.command(village, whole), "--seed", "8")
-    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", f"--resume {whole}")
-    assert tiny.result_files(whole) == before
+def test_another_experiment_s_folder_is_refused(village: Path, whole: Whole) -> None:
+    before = tiny.result_files(whole.folder)
+    done = run(*tiny.command(village, whole.folder), "--seed", "8")
+    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", f"--resume {whole.folder}")
+    assert tiny.result_files(whole.folder) == before
 
 
 def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
     assert_refused(run("evaluate", "--resume", str(tmp_path / "no")), "holds no experiment to go on with")
 
 
-def test_a_second_run_is_refused(village: Path, whole: Path) -> None:
-    with pieces.alone(whole):
-        assert_refused(run(*tiny.command(village, whole)), "another run is at work")
+def test_a_second_run_is_refused(village: Path, whole: Whole) -> None:
+    with pieces.alone(whole.folder):
+        assert_refused(run(*tiny.command(village, whole.folder)), "another run is at work")
 
 
-def test_the_plan_of_a_resumed_run_runs_nothing(village: Path, whole: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*")}
-    assert_refused(run("evaluate", "--resume", str(whole), "--dry-run"), "--resume goes on with the options", "dry-run")
-    assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before
+def test_the_plan_of_a_resumed_run_runs_nothing(village: Path, whole: Whole) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")}
+    assert_refused(
+        run("evaluate", "--resume", str(whole.folder), "--dry-run"), "--resume goes on with the options", "dry-run"
+    )
+    assert {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")} == before
