@@ -129,6 +129,29 @@ def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **r
     return mechanisms
 
 
+def with_values(
+    names: "Iterable[str | Spec]",
+    epsilons: Sequence[float],
+    usual: "Callable[[type[Mechanism]], Sequence[float]]",
+) -> list[Spec]:
+    """Combine mechanisms that do not set their parameter with every epsilon, the others with their ``usual`` values."""
+    found: list[Spec] = []
+    used = not epsilons
+    for name in names:
+        one = spec(name)
+        cls = mechanism_class(one.name)
+        if one.value is not None or not cls.parameter:
+            values: Sequence[float] | None = None
+        elif cls.parameter == "epsilon" and epsilons:
+            used, values = True, epsilons
+        else:
+            values = usual(cls)
+        found += [one] if values is None else [one @ value for value in values]
+    if not used:
+        raise SpecError("-e is given, but no mechanism takes epsilons; leave '@...' out of the one that should.")
+    return found
+
+
 def notes(obfuscated: pd.DataFrame) -> pd.DataFrame:
     """Return the Notes table of an Obfuscated one: which queries were empty, had unknown words, found no variant."""
     records = obfuscated.attrs.get("notes", [])

@@ -194,7 +194,7 @@ def test_a_mended_mistake_finds_the_folder_free(village: Path, tmp_path: Path) -
         ({"systems": (("bm25",),)}, "systems are pairs"),
         ({"colour": "red"}, "there is no option 'colour'; there are collection"),
         ({"specs": ["CMQ@3"]}, "did you mean CMP"),
-        ({"specs": ["CMP@5"], "epsilons": [1, 2]}, "no mechanism takes them"),
+        ({"specs": ["CMP@5"], "epsilons": [1, 2]}, "no mechanism takes epsilons"),
         ({"log": None}, "give one with --log FILE"),
         ({"log": []}, "the query log holds no query"),
         ({"queries": {}}, "there is no query to hide"),

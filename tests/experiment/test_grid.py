@@ -27,7 +27,7 @@ def test_epsilons_take_the_grid_s_place_where_there_is_an_epsilon() -> None:
 
 
 def test_epsilons_that_nobody_takes_are_refused() -> None:
-    with pytest.raises(SpecError, match="no mechanism takes them"):
+    with pytest.raises(SpecError, match="no mechanism takes epsilons"):
         expand(["AEA", "CMP@5"], [1, 2])
 
 

@@ -111,26 +111,14 @@ def _queries(query: str | None, file: Path | None, collection: str | None) -> An
 
 def _specs(names: Sequence[str], epsilons: Sequence[float]) -> list[Any]:
     """Combine every mechanism that does not set its parameter with every epsilon, or with its default."""
-    from quipukit.registry import mechanism_class
-    from quipukit.specs import spec
+    from quipukit.obfuscation import with_values
 
-    specs = []
-    used = not epsilons
-    for name in names:
-        parsed = spec(name)
-        cls = mechanism_class(parsed.name)
-        if parsed.value is not None or not cls.parameter:
-            specs.append(parsed)
-        elif cls.parameter == "epsilon" and epsilons:
-            used = True
-            specs.extend(parsed @ epsilon for epsilon in epsilons)
-        elif epsilons:
+    def usual(cls: "type[Mechanism]") -> list[float]:
+        if epsilons:
             raise SpecError(f"{cls.name} has no epsilon; set its {cls.parameter}, as in {cls.name}@{cls.grid[0]:g}.")
-        else:
-            specs.append(parsed @ cls.default)
-    if not used:
-        raise SpecError("-e is given but no mechanism takes it; leave '@...' out of the one that should.")
-    return specs
+        return [cls.default]
+
+    return with_values(names, epsilons, usual)
 
 
 def budget_lines(mechanisms: Sequence["Mechanism"], n: int) -> list[str]:

@@ -6,9 +6,8 @@ from typing import Any
 
 from quipukit.errors import QuipukitError, SpecError
 from quipukit.mechanisms.base import Mechanism
-from quipukit.obfuscation import mechanism
-from quipukit.registry import mechanism_class
-from quipukit.specs import Spec, spec
+from quipukit.obfuscation import mechanism, with_values
+from quipukit.specs import Spec
 
 # Nothing hidden and everything hidden: every experiment measures both.
 REFERENCES = ("Identity", "Random")
@@ -65,21 +64,7 @@ def expand(names: Sequence[str | Spec], epsilons: Sequence[float] = ()) -> list[
     >>> expand(["AEA", "CMP"], [5, 10])
     [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
     """
-    found: dict[Spec, None] = {}
-    used = not epsilons
-    for name in [*names, *REFERENCES]:
-        one = spec(name)
-        cls = mechanism_class(one.name)
-        if one.value is not None or not cls.parameter:
-            found.setdefault(one)
-        elif cls.parameter == "epsilon" and epsilons:
-            used = True
-            found |= dict.fromkeys(one @ epsilon for epsilon in epsilons)
-        else:
-            found |= dict.fromkeys(one @ value for value in cls.grid)
-    if not used:
-        raise SpecError("epsilons are given, but no mechanism takes them; leave '@...' out of the one that should.")
-    return list(found)
+    return list(dict.fromkeys(with_values([*names, *REFERENCES], epsilons, lambda cls: cls.grid)))
 
 
 def bind_grid(specs: Sequence[Spec], skip: bool, **resources: Any) -> tuple[list[Mechanism], list[dict[str, str]]]:
