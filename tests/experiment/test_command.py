@@ -117,7 +117,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     [
         (["-m", "CMQ"], ["CMQ", "did you mean CMP"]),
         (["-m", "AEA@99"], ["AEA@99 cannot be run", "--skip-invalid"]),
-        (["-m", "CMP@5", "-e", "3"], ["no mechanism takes them"]),
+        (["-m", "CMP@5", "-e", "3"], ["no mechanism takes epsilons"]),
         (["-m", "AEA", "--workers", "2", "--dask", "tcp://x:1"], ["exclude each other"]),
         (["--preset", "quipu2026"], ["there is no preset", "quipu2025"]),
         (["-m", "AEA", "--obfuscated", "x.csv"], ["leave out -m and -e"]),
