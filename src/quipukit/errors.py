@@ -63,3 +63,7 @@ class ResourceError(QuipukitError):
 
 class VectorsError(ResourceError):
     """Word vectors that cannot be used."""
+
+
+class QrelsWarning(UserWarning):
+    """Judgements that do not quite fit: they name what is not there, or judge a document more than once."""

@@ -1,12 +1,11 @@
 """Queries and obfuscated queries as files: TSV, CSV, JSON lines and Parquet, our own layout and the published one."""
 
 import csv
-import gzip
 import io
-import json
+import itertools
 import os
-import zlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,15 @@ import pandas as pd
 from quipukit.errors import FileError, FrameError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING
 from quipukit.home import new_file
+from quipukit.reading import Row, file_kind, read_bytes, read_objects, read_rows, with_width
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 _PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
 _RENAMED = {"id": "qid", "text": "query", "query_id": "qid"}
+_IDS = {"qid", "id", "query_id"}
+_TEXTS = {"query", "text"}
+_UNFIT = {".tsv": re.compile(r"[\t\r\n\0]"), ".csv": re.compile(r"\0")}
+_RETURN = re.compile(r"\r")
 
 Pathish = str | os.PathLike[str]
 
@@ -29,11 +33,16 @@ def read_queries(path: Pathish) -> pd.DataFrame:
     The columns are ``qid`` and ``query``; ``id`` and ``text`` are understood too. Ids stay strings.
     """
     path = Path(path)
-    frame = _read_topics(path) if _suffix(path) in (".tsv", ".txt") else _read_table(path)
+    frame = _read_topics(path) if file_kind(path) in (".tsv", ".txt") else read_table(path)
     frame = frame.rename(columns={old: new for old, new in _RENAMED.items() if new not in frame.columns})
+    if "qid" in frame.columns:
+        frame["qid"] = [qid.strip() if isinstance(qid, str) else qid for qid in frame["qid"]]
     queries = _checked(path, lambda: QUERIES.check(frame))
     if queries.empty:
         raise FileError(f"{path}: there is no query in the file; write lines 'qid<TAB>query'.")
+    nameless = queries["qid"].eq("")
+    if nameless.any():
+        raise FileError(f"{path}: query {int(nameless.argmax()) + 1} has no id; give every query one.")
     return queries
 
 
@@ -44,7 +53,7 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     (id, text, obfuscatedText, mechanism, epsilon or level) does.
     """
     path = Path(path)
-    files = sorted(file for file in path.rglob("*") if _suffix(file) in FORMATS) if path.is_dir() else [path]
+    files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
     if not files:
         raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
     parts = [_read_part(file) for file in files]
@@ -85,17 +94,59 @@ def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_text(table: pd.DataFrame, suffix: str) -> str:
-    """Return a table as CSV, TSV or JSON lines."""
+    """Return a table as CSV, TSV or JSON lines, or say what such a file cannot hold: TSV knows no quoting."""
     if suffix == ".jsonl":
-        return str(table.to_json(orient="records", lines=True, force_ascii=False))
-    return str(table.to_csv(index=False, sep="\t" if suffix == ".tsv" else ",", lineterminator="\n"))
+        return str(table.to_json(orient="records", lines=True, force_ascii=False, double_precision=15))
+    if place := _place(table, _UNFIT[suffix]):
+        what = "a tab, a line end or a NUL" if suffix == ".tsv" else "a NUL"
+        other = ".csv or .parquet" if suffix == ".tsv" else ".jsonl or .parquet"
+        raise FileError(f"{place} holds {what}, which {suffix[1:].upper()} cannot; write {other}.")
+    if suffix == ".tsv":
+        return str(table.to_csv(index=False, sep="\t", lineterminator="\n", quoting=csv.QUOTE_NONE))
+    # The csv module of Python 3.11 leaves a carriage return unquoted, which then reads as the end of a row.
+    quoting = csv.QUOTE_NONNUMERIC if _place(table, _RETURN) else csv.QUOTE_MINIMAL
+    return str(table.to_csv(index=False, lineterminator="\n", quoting=quoting))
+
+
+def _place(table: pd.DataFrame, pattern: re.Pattern[str]) -> str:
+    """Return where a text matches first, or nothing."""
+    for name, column in table.items():
+        if column.dtype.kind not in "biuf":
+            for row, cell in enumerate(column, 1):
+                if isinstance(cell, str) and pattern.search(cell):
+                    return f"column {name!r}, row {row},"
+    return ""
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a table with a header: CSV, TSV, JSON lines or Parquet. Cells of a text file stay texts.
+
+    Every row has as many fields as the header; an empty cell is an empty text, for an empty obfuscation is a value.
+    The index of a text file's table holds the numbers of its lines.
+    """
+    kind = file_kind(path)
+    if kind == ".parquet":
+        return _read_parquet(path)
+    if kind == ".jsonl":
+        return _read_jsonl(path)
+    if kind not in FORMATS:
+        raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
+    rows = read_rows(path)
+    return table_of(path, next(rows)[1], rows)
+
+
+def table_of(path: Path, header: Sequence[str], rows: Iterable[Row]) -> pd.DataFrame:
+    """Return rows under a header as a table of texts, with the numbers of the lines as its index."""
+    names = [name.strip() for name in header]
+    named = [name for name in names if name]
+    if len(set(named)) < len(named):
+        # Not which: the first line of a file without a header may be a query.
+        raise FileError(f"{path}: the first line names a column twice; give every column its own name.")
+    cells = dict(with_width(path, rows, len(names), f"the {len(names)} columns of the first line"))
+    return pd.DataFrame(list(cells.values()), index=list(cells), columns=names, dtype=object)
 
 
 def _checked(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
@@ -105,72 +156,41 @@ def _checked(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         raise FileError(f"{path}: {fault}") from None
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{path} is a folder; name a file in it.") from None
-    except (OSError, EOFError, zlib.error) as fault:
-        raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
-
-
-def read_text(path: Path) -> str:
-    """Read a text file, compressed or not; what is empty, binary or not UTF-8 is refused."""
-    content = _read_bytes(path)
-    if not content.strip():
-        raise FileError(f"{path} is empty; write one query a line.")
-    if b"\0" in content[:4096]:
-        raise FileError(f"{path} is not a text file; give text, TSV, CSV, JSON lines or Parquet.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = content.count(b"\n", 0, fault.start) + 1
-        raise FileError(f"{path}, line {line}: not UTF-8; convert the file, for instance with iconv.") from None
-
-
 def _read_topics(path: Path) -> pd.DataFrame:
-    rows = []
-    # Not splitlines(): it also divides at separators that may stand inside a query.
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        line = line.rstrip("\r")
-        if not line.strip():
-            continue
-        qid, tab, query = line.partition("\t")
-        if not tab:
-            raise FileError(f"{path}, line {number}: a column is missing; write 'qid<TAB>query'.")
-        if number == 1 and qid in ("qid", "id", "query_id"):
-            continue
-        rows.append((qid.strip(), query.split("\t")[0]))
-    return pd.DataFrame(rows, columns=["qid", "query"])
+    rows = read_rows(path)
+    first = next(rows)
+    names = [name.strip().casefold() for name in first[1]]
+    if _IDS.intersection(names) and (_TEXTS.intersection(names) or (len(names) == 2 and names[0] in _IDS)):
+        # Of two columns the second may have any name: topics are often headed "qid, title".
+        header = names if _TEXTS.intersection(names) else [names[0], "query"]
+        return table_of(path, header, rows)
+    shape = "'qid<TAB>query', or name the columns in the first line"
+    return pd.DataFrame(
+        [fields for _, fields in with_width(path, itertools.chain([first], rows), 2, shape)], columns=["qid", "query"]
+    )
 
 
-def _read_table(path: Path) -> pd.DataFrame:
-    suffix = _suffix(path)
+def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        if suffix == ".parquet":
-            return pd.read_parquet(io.BytesIO(_read_bytes(path)))
-        text = io.StringIO(read_text(path))
-        if suffix == ".jsonl":
-            return pd.DataFrame([json.loads(line) for line in text if line.strip()])
-        if suffix not in FORMATS:
-            raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
-        # Empty cells stay empty strings: an empty obfuscation is a value, not a gap.
-        return pd.read_csv(
-            text,
-            dtype=str,
-            keep_default_na=False,
-            sep="\t" if suffix == ".tsv" else ",",
-            quoting=csv.QUOTE_MINIMAL,
-        )
-    except (ValueError, pd.errors.ParserError) as fault:
+        return pd.read_parquet(io.BytesIO(read_bytes(path)))
+    except ValueError as fault:  # Arrow's own errors are among them
         reason = str(fault).strip().splitlines()[0]
-        raise FileError(f"{path} is not a readable {suffix[1:]} file ({reason}).") from None
+        raise FileError(f"{path} is not a readable parquet file ({reason}).") from None
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    objects = {}
+    for number, fields in read_objects(path):
+        if any(isinstance(value, dict | list) for value in fields.values()):
+            raise FileError(f"{path}, line {number}: a field holds a list or an object; give texts and numbers alone.")
+        objects[number] = fields
+    if not objects:
+        raise FileError(f"{path} is empty; write one object per line.")
+    return pd.DataFrame(list(objects.values()), index=list(objects), dtype=object)
 
 
 def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    frame = _read_table(path)
+    frame = read_table(path)
     if not {"obfuscatedText", "mechanism"} & set(frame.columns):
         # Not what is found: the first line of a file of plain queries may be one of them.
         raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")

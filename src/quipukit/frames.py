@@ -1,5 +1,6 @@
 """Every table of quipukit: its columns, their types, its key, and the check that it is what it should be."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -7,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from quipukit.errors import FrameError
+from quipukit.errors import FrameError, QrelsWarning
 
 Kind = Literal["text", "whole", "number"]
 
@@ -22,6 +23,16 @@ class Table:
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with its columns in order and of the right types (a copy), or say what is wrong."""
+        checked = self.typed(frame)
+        twice = checked.duplicated(list(self.key))
+        if twice.any():
+            # Only identifiers are shown: a key never contains the text of a query.
+            first = ", ".join(f"{name}={checked.loc[twice, name].iloc[0]}" for name in self.key)
+            raise FrameError(f"{self.name} has two rows with {first}; keep one of them.")
+        return checked
+
+    def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the same as `check`, but let rows have the same key."""
         for column in self.columns:
             if column not in frame.columns:
                 raise FrameError(f"{self.name} needs column {column!r} ({self._found(frame)}); rename or add it.")
@@ -30,11 +41,6 @@ class Table:
         checked = frame[list(self.columns)].copy()
         for column, kind in self.columns.items():
             checked[column] = _convert(self.name, checked[column], kind)
-        twice = checked.duplicated(list(self.key))
-        if twice.any():
-            # Only identifiers are shown: a key never contains the text of a query.
-            first = ", ".join(f"{name}={checked.loc[twice, name].iloc[0]}" for name in self.key)
-            raise FrameError(f"{self.name} has two rows with {first}; keep one of them.")
         return checked.reset_index(drop=True)
 
     def _found(self, frame: pd.DataFrame) -> str:
@@ -96,6 +102,22 @@ POINTS = Table(
     ("collection", *SETTING, "attacker", "measure"),
 )
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
+
+
+def qrels_frame(judgements: pd.DataFrame, source: str = "the judgements") -> pd.DataFrame:
+    """Return a Qrels table; of a query and a document that are judged several times the highest judgement counts."""
+    typed = QRELS.typed(judgements)
+    key = list(QRELS.key)
+    repeated = typed.duplicated(key)
+    if not repeated.any():
+        return typed
+    pairs = len(typed.loc[repeated, key].drop_duplicates())
+    warnings.warn(
+        f"{source}: pairs of query and document judged more than once: {pairs:,}; the highest judgement counts.",
+        QrelsWarning,
+        stacklevel=2,
+    )
+    return typed.groupby(key, sort=False, as_index=False)["relevance"].max()
 
 
 def with_setting(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,19 +1,24 @@
 """TREC files: runs (qid Q0 docno rank score tag) and judgements (qid 0 docno relevance)."""
 
-import gzip
 import math
 import os
-import zlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from quipukit.errors import FileError, FrameError
-from quipukit.frames import QRELS
+from quipukit.errors import FileError, FrameError, InputError
+from quipukit.frames import QRELS, qrels_frame
 from quipukit.home import new_file
+from quipukit.reading import numbered_lines
 
 Pathish = str | os.PathLike[str]
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LARGEST = 2**31
+# A byte order mark at the start of a file is taken for what it is.
+_UNFIT = re.compile("[\\s\0-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
 
 def read_run(path: Pathish) -> pd.DataFrame:
@@ -25,7 +30,7 @@ def read_run(path: Pathish) -> pd.DataFrame:
     """
     path = Path(path)
     rows = []
-    for number, fields in _lines(path, (6,), "qid Q0 docno rank score tag"):
+    for number, fields in _lines(path, 6, "qid Q0 docno rank score tag"):
         qid, _, docno, rank, score, tag = fields
         rows.append((qid, docno, _number(path, number, rank, "rank"), _number(path, number, score, "score"), tag))
     run = pd.DataFrame(rows, columns=["qid", "docno", "rank", "score", "tag"])
@@ -46,6 +51,9 @@ def write_run(run: pd.DataFrame, path: Pathish, tag: str = "quipukit") -> None:
     lowered by a hair: the order of the ranks survives.
     """
     path = Path(path)
+    for what, column in (("query id", "qid"), ("docno", "docno")):
+        check_ids(run[column].drop_duplicates(), what)
+    check_ids([tag], "tag")
     lines = []
     last_qid, last = None, math.inf
     ordered = run.sort_values(["qid", "rank"], kind="stable")
@@ -62,14 +70,14 @@ def write_run(run: pd.DataFrame, path: Pathish, tag: str = "quipukit") -> None:
 
 
 def read_qrels(path: Pathish) -> pd.DataFrame:
-    """Read judgements: columns qid, docno, relevance."""
+    """Read judgements: columns qid, docno, relevance. Of a pair that is judged several times the highest counts."""
     path = Path(path)
     rows = [
         (fields[0], fields[2], _whole(path, number, fields[3], "relevance"))
-        for number, fields in _lines(path, (4,), "qid 0 docno relevance")
+        for number, fields in _lines(path, 4, "qid 0 docno relevance")
     ]
     try:
-        return QRELS.check(pd.DataFrame(rows, columns=list(QRELS.columns)))
+        return qrels_frame(pd.DataFrame(rows, columns=list(QRELS.columns)), str(path))
     except FrameError as fault:
         raise FileError(f"{path}: {fault}") from None
 
@@ -77,41 +85,42 @@ def read_qrels(path: Pathish) -> pd.DataFrame:
 def write_qrels(qrels: pd.DataFrame, path: Pathish) -> None:
     """Write judgements, complete or not at all."""
     checked = QRELS.check(qrels)
+    check_ids(checked["qid"].drop_duplicates(), "query id")
+    check_ids(checked["docno"].drop_duplicates(), "docno")
     with new_file(Path(path)) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(f"{row.qid} 0 {row.docno} {row.relevance}\n" for row in checked.itertuples())
 
 
-def _lines(path: Path, widths: tuple[int, ...], shape: str) -> Iterator[tuple[int, list[str]]]:
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                fields = raw.decode("utf-8").split()
-                if not fields:
-                    continue
-                if len(fields) not in widths:
-                    raise FileError(f"{path}, line {number}: expected '{shape}' (found {len(fields)} fields).")
-                yield number, fields
-    except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file; check the path.") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path}, line {number}: not UTF-8; convert the file, for instance with iconv.") from None
-    except (OSError, EOFError, zlib.error) as fault:
-        raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
+def check_ids(ids: Iterable[str], what: str) -> None:
+    """Refuse ids that a TREC file cannot hold: its fields end at white space."""
+    for number, text in enumerate(ids, 1):
+        if not text or _UNFIT.search(text):
+            raise InputError(
+                f"the {what} number {number} is empty, or holds white space or a control character, which a TREC file "
+                "cannot; replace it, for instance with '_'."
+            )
+
+
+def _lines(path: Path, width: int, shape: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if fields and len(fields) != width:
+            raise FileError(f"{path}, line {number}: expected '{shape}' (found {len(fields)} fields).")
+        if fields:
+            yield number, fields
 
 
 def _whole(path: Path, line: int, text: str, what: str) -> int:
     number = _number(path, line, text, what)
-    if number != int(number):
-        raise FileError(f"{path}, line {line}: the {what} {text!r} is not a whole number; mend or delete the line.")
+    if number != int(number) or abs(number) > _LARGEST:
+        raise FileError(f"{path}, line {line}: the {what} is not a whole number; fix or delete the line.")
     return int(number)
 
 
 def _number(path: Path, line: int, text: str, what: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise FileError(f"{path}, line {line}: the {what} {text!r} is not a number; mend or delete the line.")
+    # Not float() alone: it also takes 1_000, and the digits of other scripts. The text is not shown: in a file that is
+    # something else it may be a word of a query.
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    if math.isinf(number):
+        raise FileError(f"{path}, line {line}: the {what} is not a number; fix or delete the line.")
     return number

@@ -47,6 +47,10 @@ def test_a_sample_keeps_the_order():
         ("log.tsv", "1\tcats\n2\tDogs\n3\tcats\n"),
         ("log.csv", "count,query\n2,cats\n1,Dogs\n"),
         ("log.csv", "text\ncats\nDogs\ncats\n"),
+        ("log.csv", "q1,cats\nq2,Dogs\nq3,cats\n"),
+        ("log.tsv", "\ufeffQuery\tcount\rcats\t2\rDogs\t1"),
+        ("log.txt", "\ufeffcats\rDogs\rcats\r"),
+        ("log.jsonl", '{"query": "cats", "count": 2}\n{"query": "Dogs", "count": "1"}\n'),
     ],
 )
 @pytest.mark.parametrize("compressed", [False, True])
@@ -71,16 +75,55 @@ def test_parquet_and_plain_lists(tmp_path):
         ("log.txt", b"\x00\x01\x02 binary", "not a text file"),
         ("log.txt", b"cats\n\xff\xfe\n", "line 2.*UTF-8"),
         ("log.tsv", b"a\tb\tc\n1\t2\t3\n", "which column"),
-        ("log.csv", b"query,count\ncats,many\n", "line 2.*'many'"),
+        ("log.csv", b"query,count\ncats,many\n", "line 2.*count is not a whole number"),
         ("log.tsv", b"source\tquery\na\n", "line 2.*column is missing"),
         ("log.txt.gz", b"no gzip", "cannot be read"),
-        ("log.parquet", b"nonsense", "Parquet"),
+        ("log.tsv", b"cats\t5\ndogs\t3\n", "whether its two columns are ids, queries or counts; name the columns"),
+        ("log.tsv", b"cats9\t5\ndogs8\t3\n", "ids, queries or counts"),
+        ("log.tsv", b"5\tcats\n5\tdogs\n", "ids, queries or counts"),
+        ("log.tsv", b"9\tcats\n5\tdogs\n", "ids, queries or counts"),
+        ("log.tsv", b"1\t5\n2\t3\n", "ids, queries or counts"),
+        ("log.tsv", b"cats\tanimals\ndogs\tanimals\n", "ids, queries or counts"),
+        ("log.tsv", b"1\tcats\n2\tdogs\tand more\n", "line 2.*column too many"),
+        ("log.csv", b"cats\nfood, cheap\n", "line 2.*column too many.*quote"),
+        ("log.csv", b'query\n"cats" and dogs\n', "line 2.*quotation mark"),
+        ("log.csv", b'query\n"cats\n', "line 2.*quotation mark"),
+        ("log.txt", b"cats\t5\n", "line 1.*without tabs"),
+        ("log.txt", b"cats\ra\ndogs\n", "line 1.*carriage return"),
+        ("log.txt", b"cats\ndogs\0\n", "line 2.*NUL"),
+        ("log.tsv", "query\tcount\ncats\t\u00b2\n".encode(), "line 2.*count is not a whole number"),
+        ("log.csv", b"query,count\ncats," + b"9" * 30 + b"\n", "too large"),
+        ("log.jsonl", b'{"query": null}\n', "line 1.*missing or no text"),
+        ("log.jsonl", b'{"query": "cats"}\n["x"]\n', "line 2.*not a JSON object"),
+        ("log.json", b'{"query": "cats"}\n', "jsonl"),
+        ("log.parquet", b"nonsense", "parquet"),
     ],
 )
 def test_what_is_no_log_is_refused_with_the_fix(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises((FileError, InputError), match=words):
         read_log(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"query": ["cats", None], "count": [1, 2]}, "row 2: the query is missing"),
+        ({"query": ["cats", "dogs"], "count": [1, None]}, "row 2: the count"),
+        ({"query": ["cats", "dogs"], "count": [1.5, 2]}, "row 1: the count"),
+        ({"query": ["cats", "dogs"], "count": [1, -2]}, "row 2: the count"),
+        ({"query": [b"cats", b"dogs"]}, "row 1: the query is missing or no text"),
+    ],
+)
+def test_gaps_in_parquet_are_refused_with_their_row(tmp_path, columns, words):
+    pd.DataFrame(columns).to_parquet(tmp_path / "log.parquet")
+    with pytest.raises(FileError, match=words):
+        read_log(tmp_path / "log.parquet")
+
+
+def test_an_entry_that_is_no_text_is_refused():
+    with pytest.raises(InputError, match="no text"):
+        read_log(["cats", None])
 
 
 def test_a_missing_file_is_named(tmp_path):

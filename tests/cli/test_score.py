@@ -88,6 +88,7 @@ def test_options_change_the_definition(points: str) -> None:
         ("mechanism,value,risk,utility\nA,one,0.5,1\n", ["'value' must hold numbers"]),
         ("mechanism,value,risk,utility\nA,1,0,0\nA,1.0,0,0\n", ["two rows with", "value=1.0"]),
         ("mechanism,value,risk,utility\nA,1,0,0\nA,1,0,0,9,9\n", ["points.csv", "line 3"]),
+        ("mechanism,value,risk,utility\nA,1,0.5,0.5,0.5\n", ["line 2", "column too many"]),
         (b"mechanism,value,risk,utility\n\xff\xfe,1,0,0\n", ["UTF-8"]),
     ],
 )
@@ -99,7 +100,7 @@ def test_bad_files_end_in_one_line_that_says_the_fix(tmp_path: Path, content: st
 
 def test_bad_options_end_in_one_line_that_says_the_fix(points: str, tmp_path: Path) -> None:
     assert_refused(run("score", str(tmp_path / "no.csv")), "no.csv", "no such file")
-    assert_refused(run("score", str(tmp_path)), "cannot be read")
+    assert_refused(run("score", str(tmp_path)), "cannot tell the format")
     assert_refused(run("score", points, "--order", "epsilon"), "'diagonal'")
     assert_refused(run("score", points, "--anchor", "ends"), "'corners'")
     assert_refused(run("score", points, "--anchor", "original"), "give u0 (--original)")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from quipukit.collections import files
-from quipukit.collections.files import Folder, QrelsWarning
-from quipukit.errors import FileError
+from quipukit.collections.files import Folder
+from quipukit.errors import FileError, QrelsWarning
 
 DOCS = "d1\tgrowth of tumours\nd2\tthe law of debt\nd3\t\n"
 TOPICS = "q1\thow tumour grows\nq2\tdebt law\n"
@@ -217,12 +217,25 @@ def test_judgements_of_unknown_queries_are_left_out_and_said(tmp_path: Path) -> 
         ("7 0 d1 1\n", r"none of the 1 judged queries is in topics\.tsv \(7\)"),
         ("q1 0 d1\n", r"qrels\.txt, line 1"),
         ("q1 0 d1 high\n", r"qrels\.txt, line 1"),
-        ("q1 0 d1 1\nq1 0 d1 0\n", r"two rows with qid=q1, docno=d1"),
     ],
 )
 def test_judgements_that_cannot_be_used(tmp_path: Path, qrels: str, message: str) -> None:
     with pytest.raises(FileError, match=message):
         Folder(folder(tmp_path, qrels=qrels)).qrels()
+
+
+def test_of_repeated_judgements_the_highest_counts(tmp_path: Path) -> None:
+    with pytest.warns(QrelsWarning, match=r"qrels\.txt: .* judged more than once: 1; the highest"):
+        found = Folder(folder(tmp_path, qrels="q1 0 d1 1\nq1 1 d1 2\nq1 2 d1 0\nq2 0 d2 1\n")).qrels()
+    assert found.values.tolist() == [["q1", "d1", 2], ["q2", "d2", 1]]
+
+
+def test_documents_keep_a_carriage_return_and_lose_a_byte_order_mark(tmp_path: Path) -> None:
+    assert list(Folder(folder(tmp_path, docs='\ufeffd1\ta\rb\tc\r\nd2\t"x\n')).documents()) == [
+        ("d1", "a\rb\tc"),
+        ("d2", '"x'),
+    ]
+    assert list(Folder(folder(tmp_path, docs="d1\ta\rd2\tb\r")).documents()) == [("d1", "a"), ("d2", "b")]
 
 
 def test_a_callers_change_stays_with_the_caller(tmp_path: Path) -> None:

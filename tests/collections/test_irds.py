@@ -10,7 +10,7 @@ import pytest
 
 from quipukit.collections.irds import IrDataset, log_queries
 from quipukit.collections.load import load_collection
-from quipukit.errors import InputError, ResourceError
+from quipukit.errors import InputError, QrelsWarning, ResourceError
 
 
 class Local:
@@ -115,7 +115,9 @@ def test_of_repeated_judgements_the_highest(irds: Any, register: Any, tmp_path: 
     (tmp_path / "qrels.txt").write_text("7 0 d1 1\n7 1 d1 3\n7 2 d1 0\n")
     qrels = irds.formats.TrecQrels(Local(tmp_path / "qrels.txt"), {})
     register("quipukit-test", corpus(irds, tmp_path / "docs.tsv"), qrels)
-    assert IrDataset("quipukit-test").qrels().to_dict("records") == [{"qid": "7", "docno": "d1", "relevance": 3}]
+    with pytest.warns(QrelsWarning, match="irds:quipukit-test: .* judged more than once: 1; the highest"):
+        merged = IrDataset("quipukit-test").qrels()
+    assert merged.to_dict("records") == [{"qid": "7", "docno": "d1", "relevance": 3}]
 
 
 def test_logs_come_as_they_were_asked(irds: Any, register: Any, tmp_path: Path) -> None:

@@ -101,11 +101,16 @@ def _queries(query: str | None, file: Path | None, collection: str | None) -> An
     if query != "-":
         return [query]
     try:
-        lines = [line for line in sys.stdin.read().splitlines() if line.strip()]
+        # Not splitlines(): it also divides at separators that may stand inside a query.
+        lines = [line for line in sys.stdin.read().removeprefix("\ufeff").split("\n") if line.strip()]
     except UnicodeDecodeError:
         raise InputError("standard input is not UTF-8; convert it, for instance with iconv.") from None
     if not lines:
-        raise InputError("standard input holds no query; write one a line.")
+        raise InputError("standard input holds no query; write one per line.")
+    if any("\0" in line for line in lines):
+        raise InputError(
+            "standard input holds a NUL byte, so it is not text in UTF-8; convert it, for instance with iconv."
+        )
     return lines
 
 

@@ -33,7 +33,7 @@ _BACKWARD = (
 
 def score(
     points: Path = typer.Argument(
-        help="CSV or TSV with columns mechanism, value, risk, utility; also collection, parameter, attacker, measure."
+        help="A table with columns mechanism, value, risk, utility; also collection, parameter, attacker, measure."
     ),
     order: str = typer.Option("parameter", help="Join the points by parameter (as published), risk or diagonal."),
     anchor: str | None = typer.Option(
@@ -91,27 +91,14 @@ def _plain(row: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
+    from quipukit.files import read_table
     from quipukit.measures.quipu import points_frame
 
-    shape = f"write a header {','.join(_COLUMNS)} and one line a setting"
+    shape = f"write a header {','.join(_COLUMNS)} and one line per setting"
     try:
-        table = pd.read_csv(
-            path,
-            sep="\t" if path.name.removesuffix(".gz").endswith(".tsv") else ",",
-            dtype=str,
-            keep_default_na=False,
-            encoding="utf-8-sig",
-        )
-    except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file; check the path.") from None
-    except pd.errors.EmptyDataError:
-        raise FileError(f"{path} is empty; {shape}.") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path} is not text in UTF-8; {shape}.") from None
-    except (OSError, EOFError, ValueError) as fault:
-        raise FileError(f"{path} cannot be read ({str(fault).strip().splitlines()[0]}); {shape}.") from None
+        table = read_table(path)
+    except FileError as fault:
+        raise FileError(f"{fault} For points, {shape}.") from None
     missing = [column for column in _COLUMNS if column not in table.columns]
     if missing:
         found = ", ".join(repr(str(column)) for column in table.columns)

@@ -9,11 +9,8 @@
 """
 
 import functools
-import gzip
-import json
 import os
 import warnings
-import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Members
@@ -25,10 +22,11 @@ import numpy as np
 import pandas as pd
 
 from quipukit.collections.base import Collection, Document
-from quipukit.errors import FileError
+from quipukit.errors import FileError, QrelsWarning
 from quipukit.files import read_queries
 from quipukit.frames import QRELS
 from quipukit.home import sha256
+from quipukit.reading import file_kind, numbered_lines, parse_object
 from quipukit.trec import read_qrels
 
 Pathish = str | os.PathLike[str]
@@ -41,10 +39,6 @@ _TOPICS = ("topics.tsv", "topics.tsv.gz")
 _QRELS = ("qrels.txt", "qrels.txt.gz")
 _IDS = ("docno", "docid", "id", "_id")
 _TEXTS = ("text", "contents")
-
-
-class QrelsWarning(UserWarning):
-    """Some judgements name a document or a query that the collection does not have."""
 
 
 class Folder(Collection):
@@ -248,7 +242,7 @@ Parse = Callable[[str, int], Document | None]
 
 
 def _parser(path: Path) -> Parse:
-    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    kind = file_kind(path)
     if kind in (".tsv", ".txt"):
         return _from_tsv
     if kind in (".jsonl", ".json"):
@@ -257,20 +251,13 @@ def _parser(path: Path) -> Parse:
 
 
 def _documents(path: Path, parse: Parse) -> Iterator[Document]:
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                # Some editors put a byte order mark at the start of a file; it belongs to no docno.
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-                if line and not line.isspace() and (document := parse(line, number)):
-                    yield document
-    except UnicodeDecodeError:
-        raise FileError(f"{path}, line {number}: not UTF-8; convert the file, for instance with iconv.") from None
-    except ValueError as fault:
-        raise FileError(f"{path}, line {number}: {fault}") from None
-    except (OSError, EOFError, zlib.error) as fault:
-        raise FileError(f"{path} cannot be read ({fault}); check the file.") from None
+    for number, line in numbered_lines(path):
+        try:
+            document = parse(line, number) if line and not line.isspace() else None
+        except ValueError as fault:
+            raise FileError(f"{path}, line {number}: {fault}") from None
+        if document:
+            yield document
 
 
 def _from_tsv(line: str, number: int) -> Document | None:
@@ -286,12 +273,7 @@ def _from_tsv(line: str, number: int) -> Document | None:
 
 
 def _from_json(line: str, number: int) -> Document:
-    try:
-        fields: Any = json.loads(line)
-    except json.JSONDecodeError as fault:
-        raise ValueError(f"not JSON ({fault.msg} at character {fault.pos + 1}); write one object a line.") from None
-    if not isinstance(fields, dict):
-        raise ValueError("not a JSON object; write one object a line.")
+    fields = parse_object(line)
     docno = _field(fields, _IDS, (str, int))
     text = _field(fields, _TEXTS, (str,))
     title = fields.get("title")

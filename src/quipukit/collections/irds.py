@@ -19,7 +19,7 @@ import pandas as pd
 
 from quipukit.collections.base import Collection, Document
 from quipukit.errors import InputError, ResourceError
-from quipukit.frames import QRELS, QUERIES
+from quipukit.frames import QRELS, QUERIES, qrels_frame
 
 PREFIX = "irds:"
 
@@ -36,7 +36,7 @@ class IrDataset(Collection):
 
     A document's text is what the dataset itself offers as such (``default_text()``), else all its fields that hold
     text, joined. Of judgements that come several times for a query and a document (by subtopic, for instance) the
-    highest counts.
+    highest counts, as everywhere.
 
     ir_datasets pins the contents of its corpora, and reading millions of documents at every start would cost
     minutes: ``fingerprint`` is a hash over the corpus' id, its size and its first documents.
@@ -90,8 +90,7 @@ class IrDataset(Collection):
             return QRELS.empty()
         judged = _stream(self.name, self._dataset.qrels_iter)
         table = pd.DataFrame([(j.query_id, j.doc_id, j.relevance) for j in judged], columns=list(QRELS.columns))
-        highest = table.groupby(["qid", "docno"], sort=False, as_index=False)["relevance"].max()
-        return QRELS.check(highest)
+        return qrels_frame(table, self.name)
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents, from the store that ir_datasets keeps on disk (built on first use)."""

@@ -21,7 +21,7 @@ from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.experiment.grid import bind_grid, expand
 from quipukit.files import read_obfuscated, read_queries
-from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, queries_frame
+from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_frame, queries_frame
 from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import mechanism_class
@@ -267,7 +267,7 @@ def _judgements(
     options: Options, documents: Collection, qrels: pd.DataFrame | None, asked: pd.DataFrame
 ) -> pd.DataFrame:
     if qrels is not None:
-        judged = QRELS.check(qrels)
+        judged = qrels_frame(qrels)
     else:
         judged = read_qrels(options.qrels) if options.qrels is not None else documents.qrels()
     if judged.empty:

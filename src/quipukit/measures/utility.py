@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import InputError
-from quipukit.frames import QRELS, RANKED, SCORES, SETTING, with_setting
+from quipukit.frames import RANKED, SCORES, SETTING, qrels_frame, with_setting
 
 DEFAULT_MEASURES = ("nDCG@10", "SetR", "P@10", "AP", "RR")
 
@@ -58,7 +58,7 @@ def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _relevant(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
-    checked = QRELS.check(qrels)
+    checked = qrels_frame(qrels)
     judged: dict[str, dict[str, int]] = {}
     for qid, docno, relevance in checked.itertuples(index=False):
         judged.setdefault(qid, {})[docno] = relevance

@@ -1,0 +1,160 @@
+"""Text files read strictly: bytes to lines, lines to rows; what does not fit stops with its line and is never guessed.
+
+Messages name the file and the line, never what stands there: it may be somebody's query.
+"""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from quipukit.errors import FileError
+
+Row = tuple[int, list[str]]  # the number of the line, from 1, and its fields
+
+_HEAD = 1 << 20
+_BROKEN = re.compile("[\ud800-\udfff]")
+
+
+def file_kind(path: Path) -> str:
+    """Return the ending that tells the format, without regard to compression.
+
+    >>> file_kind(Path("topics.tsv.gz"))
+    '.tsv'
+    """
+    return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file, compressed or not."""
+    with _opened(path) as file:
+        return file.read()
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Iterate over the lines of a file in UTF-8, with their numbers from 1 and without their ends.
+
+    Lines end in LF or CR LF; in a file without any LF they end in CR. A CR elsewhere belongs to its line.
+    """
+    with _opened(path) as file:
+        head = file.read(_HEAD)
+        file.seek(0)
+        end = "\r" if b"\r" in head and b"\n" not in head else "\n"
+        for number, line in _decoded(path, file, end):
+            if end == "\r" and "\n" in line:
+                raise FileError(
+                    f"{path}, line {number}: line ends are mixed; convert them, for instance with dos2unix."
+                )
+            yield number, line.removesuffix(end).removesuffix("\r")
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Iterate over the rows of a TSV or CSV file that hold anything; a file with none is refused.
+
+    TSV knows no quoting: a tab ends a field, a line end ends a row, and a quotation mark is one. CSV is as the csv
+    module writes it, and a quotation mark that is out of place stops.
+    """
+    found = False
+    for row in _csv_rows(path) if file_kind(path) == ".csv" else _tab_rows(path):
+        found = True
+        yield row
+    if not found:
+        raise FileError(f"{path} is empty; write one row per line.")
+
+
+def with_width(path: Path, rows: Iterable[Row], width: int, shape: str) -> Iterator[Row]:
+    """Pass rows of the same number of fields on, and refuse any other."""
+    hint = ", and quote a field that contains a comma" if file_kind(path) == ".csv" else ""
+    for number, fields in rows:
+        if len(fields) != width:
+            fault = "a column is missing" if len(fields) < width else "a column too many"
+            raise FileError(
+                f"{path}, line {number}: {fault} (found {len(fields)}, expected {width}); write {shape}{hint}."
+            )
+        yield number, fields
+
+
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Iterate over the objects of a file of JSON lines, with the numbers of their lines."""
+    for number, line in numbered_lines(path):
+        if line.strip():
+            try:
+                yield number, parse_object(line)
+            except ValueError as fault:
+                raise FileError(f"{path}, line {number}: {fault}") from None
+
+
+def parse_object(line: str) -> dict[str, Any]:
+    """Read a line of JSON that has to be an object; the message of the ValueError otherwise quotes nothing."""
+    try:
+        fields: Any = json.loads(line)
+    except json.JSONDecodeError as fault:
+        raise ValueError(f"not JSON ({fault.msg} at character {fault.pos + 1}); write one object per line.") from None
+    except (ValueError, RecursionError):
+        raise ValueError("JSON that is nested too deep or has a number too long; write one object per line.") from None
+    if not isinstance(fields, dict):
+        raise ValueError("not a JSON object; write one object per line.")
+    return fields
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with contextlib.ExitStack() as stack:
+            file: IO[bytes] = stack.enter_context(path.open("rb"))
+            if path.suffix.lower() == ".gz":
+                file = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=file)))
+            yield file
+    except FileNotFoundError:
+        raise FileError(f"{path}: there is no such file; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{path} is a folder; name a file in it.") from None
+    except (OSError, EOFError, zlib.error) as fault:
+        reason = getattr(fault, "strerror", None) or fault
+        raise FileError(f"{path} cannot be read ({reason}); check the file.") from None
+
+
+def _decoded(path: Path, file: IO[bytes], newline: str) -> Iterator[tuple[int, str]]:
+    # Bytes that are not UTF-8 become lone surrogates, so that the line they stand on is known.
+    with io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=newline) as text:
+        for number, line in enumerate(text, 1):
+            if "\0" in line:
+                raise FileError(
+                    f"{path}, line {number}: a NUL byte, so this is not a text file in UTF-8; convert it, for instance "
+                    "with iconv."
+                )
+            if not line.isascii() and _BROKEN.search(line):
+                raise FileError(f"{path}, line {number}: not UTF-8; convert the file, for instance with iconv.")
+            yield number, line
+
+
+def _tab_rows(path: Path) -> Iterator[Row]:
+    for number, line in numbered_lines(path):
+        if "\r" in line:
+            raise FileError(
+                f"{path}, line {number}: a carriage return inside the line; convert the line ends with dos2unix."
+            )
+        if line.strip():
+            yield number, line.split("\t")
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    with _opened(path) as file:
+        reader = csv.reader((line for _, line in _decoded(path, file, "")), strict=True)
+        begin = 1
+        try:
+            for fields in reader:
+                if fields and fields != [""]:
+                    yield begin, fields
+                begin = reader.line_num + 1
+        except csv.Error:
+            raise FileError(
+                f"{path}, line {begin}: a quotation mark is out of place, or a field is too long; quote a field that "
+                'contains one, and double it inside ("").'
+            ) from None
