@@ -22,6 +22,8 @@ _RENAMED = {"id": "qid", "text": "query", "query_id": "qid"}
 _IDS = {"qid", "id", "query_id"}
 _TEXTS = {"query", "text"}
 _UNFIT = {".tsv": re.compile(r"[\t\r\n\0]"), ".csv": re.compile(r"\0")}
+# The last four are the wide forms that some spreadsheets take for the first four.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _RETURN = re.compile(r"\r")
 
 Pathish = str | os.PathLike[str]
@@ -106,6 +108,24 @@ def as_text(table: pd.DataFrame, suffix: str) -> str:
     # The csv module of Python 3.11 leaves a carriage return unquoted, which then reads as the end of a row.
     quoting = csv.QUOTE_NONNUMERIC if _place(table, _RETURN) else csv.QUOTE_MINIMAL
     return str(table.to_csv(index=False, lineterminator="\n", quoting=quoting))
+
+
+def spreadsheet_text(table: pd.DataFrame) -> str:
+    """Return a table as CSV for spreadsheets: a text that one would take for a formula begins with an apostrophe.
+
+    For tables that people open; a file that is read back is written as it is (`as_text`). Numbers stay numbers.
+    """
+    return as_text(table.rename(columns=_no_formula).map(_no_formula), ".csv")
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _place(table: pd.DataFrame, pattern: re.Pattern[str]) -> str:

@@ -66,6 +66,17 @@ def test_every_verb_has_examples_in_its_help() -> None:
         assert "quipukit " + verb in run(verb, "--help").stdout.split("Example", 1)[1]
 
 
+def test_no_help_shows_a_mark_of_its_own_source() -> None:
+    from typer.main import get_command
+
+    from quipukit.cli.main import app
+
+    verbs = list(get_command(app).commands)  # type: ignore[attr-defined]
+    for arguments in ([], ["vectors", "install"], *([verb] for verb in verbs)):
+        shown = run(*arguments, "--help").stdout
+        assert shown.startswith("Usage:") and "\\b" not in shown and "\b" not in shown, arguments
+
+
 # --- one query ---
 
 
@@ -121,11 +132,20 @@ def test_square_brackets_are_printed_as_they_are(small: str) -> None:
     assert "cat [bold]dog[/bold] [/]" in done.stdout
 
 
-def test_a_closed_pipe_is_no_error(small: str) -> None:
-    command = f"{sys.executable} -m quipukit obfuscate cat -m CMP -e 1 -n 3000 --tsv --vectors {small} | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("qid\t")
-    assert "Error" not in done.stderr and "Broken" not in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "reader"),
+    [
+        ("obfuscate cat -m CMP -e 1 -n 3000 --tsv --vectors {small}", "head -1"),
+        ("obfuscate cat -m CMP -e 1 -n 3000 --vectors {small}", "head -1"),
+        ("--help", "true"),
+        ("obfuscate cat -m CMP -e 1 -n 2 --json --vectors {small} 2>&1", "true"),
+    ],
+)
+def test_a_closed_pipe_is_no_error(small: str, arguments: str, reader: str) -> None:
+    command = f"{sys.executable} -m quipukit {arguments.format(small=small)} | {reader}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr and "Broken" not in done.stderr and "Traceback" not in done.stderr
 
 
 # --- files ---

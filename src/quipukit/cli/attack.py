@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table, progress, say
+from quipukit.cli.console import plain, print_json, print_table, print_tsv, progress, say
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame
 def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: bool, as_tsv: bool) -> None:
     if as_json:
         rows = json.loads(means.to_json(orient="records"))
-        print(json.dumps({**facts, "encoder": encoder, "settings": rows}, ensure_ascii=False, indent=1))
+        print_json({**facts, "encoder": encoder, "settings": rows})
         return
     if as_tsv:
-        print(means.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(means)
         return
     measures = [column for column in means.columns if column not in ("mechanism", "parameter", "value", "N", "budget")]
     rows = [

@@ -1,12 +1,11 @@
 """``quipukit compare``: two results side by side."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table, print_wrapped, without_nan
+from quipukit.cli.console import plain, print_json, print_table, print_tsv, print_wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +40,9 @@ def compare(
 
     found = compare_results(Result.load(first), Result.load(second), measure=measure, system=system)
     if as_json:
-        print(json.dumps(_plain(found, first, second), ensure_ascii=False, indent=1))
+        print_json(_plain(found, first, second))
     elif as_tsv:
-        table = found.settings if settings else found.scores
-        print(table.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(found.settings if settings else found.scores)
     else:
         _show(found, first, second, settings)
 
@@ -110,4 +108,4 @@ def _plain(found: "Comparison", first: Path, second: Path) -> dict[str, Any]:
     for name in ("differs", "scores", "settings"):
         told[name] = told[name].to_dict("records")
     told["queries"] = dict(zip(("first", "second", "common"), found.queries, strict=True))
-    return without_nan({"first": str(first), "second": str(second), **told})
+    return {"first": str(first), "second": str(second), **told}

@@ -1,11 +1,20 @@
-"""What verbs share when they talk to a person: tables on stdout, progress on stderr."""
+"""What verbs share when they talk to a person or to a program: tables, TSV and JSON on stdout, progress on stderr."""
 
 import contextlib
+import json
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from quipukit import terminal
+from quipukit.terminal import visible, visible_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+say = terminal.say  # the other half of talking to a person
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
@@ -19,21 +28,36 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
+    # Text, not markup: a query may contain square brackets.
+    table = Table(
+        title=Text(visible(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left"
+    )
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(Text(visible(heading)), overflow="fold")
     for row in rows:
-        # Text, not markup: a query may contain square brackets.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console = Console(width=None if terminal else 10_000, highlight=False)
     with console.capture() as captured:
         console.print(table)
     if title:
         print()  # a titled table is one of several
     # Padding to the table's width is of no use in a pipe, and wraps in a terminal that is then narrowed.
-    print("\n".join(line.rstrip() for line in captured.get().rstrip().splitlines()))
+    print("\n".join(line.rstrip() for line in captured.get().rstrip().split("\n")))
     if caption:
-        print(f"\n{caption}")
+        print("\n" + visible(caption, keep="\n"))
+
+
+def print_tsv(table: "pd.DataFrame") -> None:
+    """Print a table as tab-separated rows, one line each: a tab or a line end in a cell is written as \\t or \\n."""
+    import csv
+
+    shown = table.rename(columns=visible).map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    print(shown.to_csv(sep="\t", index=False, lineterminator="\n", quoting=csv.QUOTE_NONE), end="")
+
+
+def print_json(content: Any) -> None:
+    """Print anything that JSON can write, with null for what is missing."""
+    print(visible_json(json.dumps(without_nan(content), ensure_ascii=False, indent=1)))
 
 
 def print_wrapped(text: str, indent: str = "") -> None:
@@ -42,14 +66,13 @@ def print_wrapped(text: str, indent: str = "") -> None:
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
     # A number stays in one line with what it is a number of.
-    tied = text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    tied = (
+        visible(text, keep="\n")
+        .replace(" %", "\N{NO-BREAK SPACE}%")
+        .replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    )
     filled = textwrap.fill(tied, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     print(filled.replace("\N{NO-BREAK SPACE}", " "))
-
-
-def say(line: str) -> None:
-    """Print a line on stderr."""
-    print(line, file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -65,14 +88,14 @@ def progress(what: str) -> Iterator[Callable[[float, float], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn(what),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(what)
+    task = bar.add_task(visible(what))
     begin = time.monotonic()
     shown = False
 

@@ -24,7 +24,7 @@ def demo(
     Ten queries on private matters, ten variants each, 20 documents a variant, an attacker with a log of 15,000
     queries. It takes about three minutes on two cores the first time, and goes on where it was stopped.
 
-    \\b
+    \b
     Example:
       quipukit demo -o runs/demo
     """

@@ -1,11 +1,10 @@
 """``quipukit list``: what there is to choose from."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table
+from quipukit.cli.console import plain, print_json, print_table
 
 if TYPE_CHECKING:
     from quipukit.vectors.store import Vectors
@@ -27,7 +26,7 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
     vectors = [{"name": name, "about": about} for name, about in _vectors()]
     others = {"encoders": _encoders(), "retrievers": _RETRIEVERS, "collections": _collections()}
     if as_json:
-        print(json.dumps({"mechanisms": mechanisms, "vectors": vectors, **others}, ensure_ascii=False, indent=1))
+        print_json({"mechanisms": mechanisms, "vectors": vectors, **others})
         return
     print_table(
         "Mechanisms (guarantee at the default setting, for one variant; N variants multiply epsilon by N)",

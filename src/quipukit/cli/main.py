@@ -1,5 +1,7 @@
 """The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
 
+import os
+import select
 import sys
 import warnings
 
@@ -23,6 +25,7 @@ from quipukit.cli import (
 )
 from quipukit.cli.spread import spread
 from quipukit.errors import QuipukitError
+from quipukit.terminal import say
 
 app = typer.Typer(
     name="quipukit",
@@ -71,20 +74,43 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+            try:
+                app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+            finally:
+                print(end="", flush=True)  # here, where a reader that is gone can be dealt with
     except QuipukitError as fault:
-        print(f"quipukit: {fault}", file=sys.stderr)
+        say(f"quipukit: {fault}")
         raise SystemExit(2) from None
     except SystemExit as end:
+        # Typer ends with 1 where the reader of a pipe has left.
+        if isinstance(end.__context__, BrokenPipeError) and _reader_is_gone():
+            raise SystemExit(0) from None
         if end.code == _INTERRUPTED:
-            print("quipukit: interrupted; nothing half-written was left behind.", file=sys.stderr)
+            say("quipukit: interrupted; nothing half-written was left behind.")
         raise
     except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough. Point stdout elsewhere so that Python's own flush at
-        # exit does not complain.
-        sys.stdout = open("/dev/null", "w")  # noqa: SIM115
+        if not _reader_is_gone():
+            raise
         raise SystemExit(0) from None
 
 
+def _reader_is_gone() -> bool:
+    """Tell whether a reader of what we print (head, less) has seen enough; then nothing more is written to it.
+
+    Not every broken pipe is one of ours: it may as well be a worker or an engine that is gone.
+    """
+    left = False
+    for number in (1, 2):
+        state = select.poll()
+        state.register(number, 0)
+        if any(events & select.POLLERR for _, events in state.poll(0)):
+            # Python flushes once more at the end, and would complain.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+            left = True
+    return left
+
+
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    say(f"warning: {message}")

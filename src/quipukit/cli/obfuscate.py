@@ -1,6 +1,5 @@
 """``quipukit obfuscate``: one query or a file of them."""
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table, progress, say
+from quipukit.cli.console import plain, print_json, print_table, print_tsv, progress, say
 from quipukit.errors import InputError, SpecError
 
 if TYPE_CHECKING:
@@ -71,9 +70,9 @@ def obfuscate(
         for line in budget_lines(mechanisms, n):
             say(line)
     elif as_json:
-        print(json.dumps(_as_json(mechanisms, table, n, seed, noise), ensure_ascii=False, indent=1))
+        print_json(_as_json(mechanisms, table, n, seed, noise))
     elif as_tsv:
-        sys.stdout.write(files.as_text(files.with_budget(table), ".tsv"))
+        print_tsv(files.with_budget(table))
     else:
         _print(mechanisms, table, n, with_ids=table["qid"].nunique() > 1)
     if not as_json:  # JSON has them inside

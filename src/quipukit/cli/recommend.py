@@ -1,12 +1,11 @@
 """``quipukit recommend``: which setting to use within a budget of risk."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_table, print_wrapped, wide_enough, without_nan
+from quipukit.cli.console import plain, print_json, print_table, print_tsv, print_wrapped, wide_enough
 
 if TYPE_CHECKING:
     from quipukit.recommend import Choice, Recommendation
@@ -51,9 +50,9 @@ def recommend(
         include_references=references,
     )
     if as_json:
-        print(json.dumps(_plain(found), ensure_ascii=False, indent=1))
+        print_json(_plain(found))
     elif as_tsv:
-        print(found.settings.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(found.settings)
     else:
         _show(found)
     if found.best is None:
@@ -126,13 +125,11 @@ def _plain(found: "Recommendation") -> dict[str, Any]:
     for name in ("lead", "gain"):
         if told[name] is not None:
             told[name] = dict(zip(("difference", "low", "high", "p"), told[name], strict=True))
-    return without_nan(
-        {
-            "sentence": found.sentence,
-            "notes": list(found.notes),
-            "chosen_share": found.chosen_share,
-            "keeps_budget": found.keeps_budget,
-            **told,
-            "front": found.front.to_dict("records"),
-        }
-    )
+    return {
+        "sentence": found.sentence,
+        "notes": list(found.notes),
+        "chosen_share": found.chosen_share,
+        "keeps_budget": found.keeps_budget,
+        **told,
+        "front": found.front.to_dict("records"),
+    }

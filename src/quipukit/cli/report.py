@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from quipukit.cli.console import print_table, progress, say
+from quipukit.cli.console import print_json, print_table, print_tsv, progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,10 +60,10 @@ def _usual(runs: list[Path]) -> Path:
 
 def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
     if as_json:
-        # Through pandas, which writes null for a missing number.
-        print(json.dumps(json.loads(frame.to_json(orient="records")), ensure_ascii=False, indent=1))
+        # Through pandas, whose numbers JSON does not know.
+        print_json(json.loads(frame.to_json(orient="records")))
     else:
-        print(frame.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(frame)
 
 
 def print_report(made: "Report") -> None:

@@ -1,12 +1,11 @@
 """``quipukit score``: risk and utility of every setting as one number a mechanism."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from quipukit.cli.console import print_table, say
+from quipukit.cli.console import print_json, print_table, print_tsv, say
 from quipukit.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -60,10 +59,10 @@ def score(
 
     table = quipu_table(_read(points), order, anchor, original)  # type: ignore[arg-type]
     if as_json:
-        print(json.dumps([_plain(row) for row in table.to_dict("records")], ensure_ascii=False, indent=1))
+        print_json(table.to_dict("records"))
         return
     if as_tsv:
-        print(table.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(table)
         return
     _show(table)
 
@@ -83,11 +82,6 @@ def _show(table: "pd.DataFrame") -> None:
 
 def _cell(number: float) -> str:
     return "-" if number != number else f"{number:.4f}"
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    # JSON knows no NaN: a budget that no setting keeps has no best utility.
-    return {str(name): None if cell != cell else cell for name, cell in row.items()}
 
 
 def _read(path: Path) -> "pd.DataFrame":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from quipukit.cli.console import plain, print_table, progress
+from quipukit.cli.console import plain, print_json, print_table, print_tsv, progress
 from quipukit.errors import InputError
 
 
@@ -46,9 +46,9 @@ def similarity(
     means["N"] = means["variants"] // means["queries"]
     means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
     if as_json:
-        print(json.dumps(json.loads(means.to_json(orient="records")), ensure_ascii=False, indent=1))
+        print_json(json.loads(means.to_json(orient="records")))
     elif as_tsv:
-        print(means.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(means)
     else:
         numbers = ["jaccard", "sentence_similarity", "tokens", "verbatim", "any_verbatim"]
         rows = [

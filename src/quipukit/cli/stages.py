@@ -5,8 +5,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from quipukit.cli.console import say
 from quipukit.experiment.watch import Progress, Watch
+from quipukit.terminal import say
 
 _LINE_SECONDS = 10.0
 

@@ -1,11 +1,10 @@
 """``quipukit utility``: what a run is worth."""
 
-import json
 from pathlib import Path
 
 import typer
 
-from quipukit.cli.console import print_table, say
+from quipukit.cli.console import print_json, print_table, print_tsv, say
 from quipukit.errors import InputError
 
 
@@ -69,9 +68,9 @@ def _show(scores, per_query: bool, as_json: bool, as_tsv: bool) -> None:  # type
     wide = table.pivot_table(index=keys, columns="measure", values="score", aggfunc="mean", sort=False).reset_index()
     wide = wide[[*keys, *dict.fromkeys(table["measure"])]]
     if as_json:
-        print(json.dumps(wide.to_dict("records"), ensure_ascii=False, indent=1))
+        print_json(wide.to_dict("records"))
     elif as_tsv:
-        print(wide.to_csv(sep="\t", index=False, lineterminator="\n"), end="")
+        print_tsv(wide)
     else:
         cells = [
             [f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in wide.values.tolist()

@@ -2,7 +2,7 @@
 
 import typer
 
-from quipukit.cli.console import print_table, say
+from quipukit.cli.console import print_table, print_wrapped, say
 from quipukit.errors import InputError
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -56,4 +56,4 @@ def install(
         vectors = load_vectors(name)
     else:
         raise InputError(f"there is no pack or file {name!r}; packs are {', '.join(PACKS)}.")
-    print(f"{vectors.name}: {len(vectors):,} words x {vectors.dimension}, ready")
+    print_wrapped(f"{vectors.name}: {len(vectors):,} words x {vectors.dimension}, ready")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from quipukit.errors import FileError, InputError
+from quipukit.files import spreadsheet_text
 from quipukit.home import new_file
 from quipukit.report import tables
 from quipukit.report.blocks import Block, blocks_of
@@ -113,15 +114,11 @@ class Report:
         named += [(self._suffixes[block], sheet) for block, own in self._sheets.items() for sheet in own.values()]
         for suffix, sheet in named:
             if not sheet.empty:
-                yield f"{sheet.name}{suffix}.csv", _csv(sheet.frame)
+                yield f"{sheet.name}{suffix}.csv", spreadsheet_text(sheet.frame)
                 yield f"{sheet.name}{suffix}.tex", latex(replace(sheet, name=sheet.name + suffix))
         for block in self.blocks:
             if block.judged and len(block.comparisons):
-                yield f"comparisons{self._suffixes[block.name]}.csv", _csv(block.comparisons)
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    return str(frame.to_csv(index=False, lineterminator="\n"))
+                yield f"comparisons{self._suffixes[block.name]}.csv", spreadsheet_text(block.comparisons)
 
 
 def _write_text(path: Path, text: str) -> None:
