@@ -312,3 +312,52 @@ def test_another_home_gives_the_same_bytes(
     moved = Path(shutil.copytree(village, tmp_path / "elsewhere" / "village"))
     assert qk.evaluate(**tiny.choices(moved), out=tmp_path / "out").digest == whole.result.digest
     assert tiny.result_files(tmp_path / "out") == whole.files
+
+
+# --- other inputs under the same names ---
+
+
+@pytest.fixture
+def two_places(village: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Two directories with a collection of the same name; the second has another query."""
+    here, there = (Path(shutil.copytree(village, tmp_path / name / "village")).parent for name in ("here", "there"))
+    tiny.write_topics(there / "village", tiny.TOPICS | {"q3": "bread recipe for a captain"})
+    return here, there
+
+
+def by_name(out: Path) -> Result:
+    return tiny.run(Path("village"), out, specs=["CMP@5"])
+
+
+def test_resume_from_another_directory_finds_its_own_inputs(
+    two_places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = two_places
+    monkeypatch.chdir(here)
+    begun = by_name(here / "runs" / "out")
+    monkeypatch.chdir(there)
+    assert run.resume("../here/runs/out").digest == begun.digest
+    assert Path.cwd() == there
+    # The whole project moved: nothing in it names a place on the machine.
+    assert str(here.parent) not in (here / "runs" / "out" / "experiment.json").read_text()
+    moved = here.rename(here.parent / "moved")
+    assert run.resume(moved / "runs" / "out").digest == begun.digest
+
+
+def test_other_inputs_under_the_same_names_are_refused(
+    two_places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = two_places
+    monkeypatch.chdir(here)
+    begun = by_name(here / "out")
+    monkeypatch.chdir(there)
+    with pytest.raises(InputError, match=r"begun in another directory, .* something else \(queries, log\)"):
+        by_name(here / "out")
+    with pytest.raises(InputError, match=r"begun with other inputs.*\(queries, log\)"):
+        run.resume(shutil.copytree(here / "out", there / "out"))
+    assert Result.load(here / "out").digest == Result.load(there / "out").digest == begun.digest
+    monkeypatch.chdir(here)
+    tiny.write_topics(here / "village", tiny.TOPICS | {"q1": "the old captain"})
+    with pytest.raises(InputError, match="changed since"):
+        run.resume(here / "out")
+    assert by_name(here / "out").digest != begun.digest, "the same command takes the inputs as they are"

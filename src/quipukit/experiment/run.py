@@ -22,6 +22,7 @@ from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
+from quipukit.experiment.provenance import Provenance, directory_of
 from quipukit.experiment.settings import settings_frame
 from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
@@ -101,20 +102,25 @@ def run(
     *,
     watch: Watch | None = None,
     help_from: Help = no_help,
+    resumed: bool = False,
     **objects: Any,
 ) -> Result:
-    """Run what the options say; ``objects`` are inputs that have no name (see `resolve`)."""
+    """Run what the options say; ``objects`` are inputs that have no name (see `resolve`).
+
+    A run that is ``resumed`` refuses inputs that are not those it was begun with.
+    """
     with contextlib.ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(alone(folder))
         stack.enter_context(room_elsewhere(folder))
-        _refuse_others(folder, options)
+        before = _refuse_others(folder, options)
         remember_code()
         clock = Clock(watch or Watch())
         inputs = resolve(options, **objects)
-        check_models(options)
+        origin = Provenance.of(folder, inputs, check_models(options))
+        before.refuse(folder, origin, options, resumed)
         # Not before everything named was found: a mistake that is mended must not find the folder taken by itself.
-        _claim(folder, options, given=sorted(objects))
+        _claim(folder, options, origin, given=sorted(objects))
         for refused in inputs.skipped:
             clock.watch.say(f"left out: {refused['reason']}")
         if len(inputs.log) <= options.k:
@@ -143,41 +149,44 @@ def resume(folder: str | os.PathLike[str], *, watch: Watch | None = None, help_f
     begun = _begun(Path(folder))
     if begun is None:
         raise FileError(f"{folder} holds no experiment to go on with; begin one with `quipukit evaluate -o {folder}`.")
-    options, given = begun
+    options, given, origin = begun
     if given:
         raise InputError(
             f"{folder} was begun from Python with its own {', '.join(given)}; call qk.evaluate with them again."
         )
-    return run(options, folder, watch=watch, help_from=help_from)
+    place = Path(folder).resolve()
+    with directory_of(place, origin):
+        return run(options, place, watch=watch, help_from=help_from, resumed=True)
 
 
 # --- the folder ---------------------------------------------------------------------------------------------------
 
 
-def _refuse_others(folder: Path, options: Options) -> None:
-    """Refuse a folder that belongs to another experiment, or to something else."""
+def _refuse_others(folder: Path, options: Options) -> Provenance:
+    """Refuse a folder that belongs to another experiment, or to something else; return what it was begun with."""
     before = _begun(folder)
     if before is None:
         ours = (".lock", ".experiment-????????.json")  # the second is a draft, of a run that was killed at once
         strangers = [path.name for path in folder.iterdir() if not any(path.match(name) for name in ours)]
         if strangers:
             raise InputError(f"{folder} holds other files ({strangers[0]} ...); name a new folder.")
-    else:
-        differing = [
-            f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
-            for name in (field.name for field in dataclasses.fields(Options))
-            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
-        ]
-        if differing:
-            raise InputError(
-                f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
-                f"that one: `quipukit evaluate --resume {folder}`."
-            )
+        return Provenance()
+    differing = [
+        f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
+        for name in (field.name for field in dataclasses.fields(Options))
+        if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+    ]
+    if differing:
+        raise InputError(
+            f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
+            f"that one: `quipukit evaluate --resume {folder}`."
+        )
+    return before[2]
 
 
-def _claim(folder: Path, options: Options, given: list[str]) -> None:
+def _claim(folder: Path, options: Options, origin: Provenance, given: list[str]) -> None:
     """Write down what is run here, and clear away what a killed run left half-written."""
-    content = {"form": FORM, "options": dataclasses.asdict(options), "given": given}
+    content = {"form": FORM, "options": dataclasses.asdict(options), "given": given} | dataclasses.asdict(origin)
     with writing(folder), new_file(folder / BEGUN) as draft:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sweep(folder)
@@ -187,7 +196,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _begun(folder: Path) -> tuple[Options, list[str]] | None:
+def _begun(folder: Path) -> tuple[Options, list[str], Provenance] | None:
     path = folder / BEGUN
     if not path.is_file():
         return None
@@ -196,7 +205,8 @@ def _begun(folder: Path) -> tuple[Options, list[str]] | None:
         fields = content["options"]
         fields |= {name: tuple(fields[name]) for name in ("specs", "measures")}
         fields["systems"] = tuple((retriever, reranker) for retriever, reranker in fields["systems"])
-        return Options(**fields), list(content["given"])
+        origin = Provenance(str(content.get("directory", "")), dict(content.get("prints", {})))
+        return Options(**fields), list(content["given"]), origin
     except (ValueError, KeyError, TypeError):
         raise FileError(f"{path} is damaged or of another version; name a new folder.") from None
 

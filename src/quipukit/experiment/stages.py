@@ -407,11 +407,9 @@ def _pair_scores(
     }
 
 
-def check_models(options: Options) -> None:
-    """Find every model that is named: one that is missing should be told before hours of work, not after."""
-    for retriever, reranker in options.systems:
-        _system_print(retriever)
-        _model_print(reranker)
+def check_models(options: Options) -> list[tuple[str, str]]:
+    """Find every model that is named: one that is missing should be told before hours of work. Return fingerprints."""
+    return [(_system_print(retriever), _model_print(reranker)) for retriever, reranker in options.systems]
 
 
 def _system_print(name: str) -> str:
