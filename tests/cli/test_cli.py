@@ -308,6 +308,19 @@ def test_numbers_after_e_are_spread() -> None:
     assert spread(["-e"]) == ["-e"]
 
 
+def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("tem", "2019", "CMP"):
+        (tmp_path / name).mkdir()
+    refused = run("evaluate", "-m", "CMP", "tem", "-o", "out")
+    assert_refused(refused, "'tem' is a folder", "./tem", "-m tem")
+    assert_refused(run("evaluate", "-e", "1", "5", "2019", "-o", "out"), "'2019' is a folder", "./2019")
+    assert spread(["evaluate", "-m", "CMP", "./tem"]) == ["evaluate", "-m", "CMP", "./tem"]
+    assert spread(["evaluate", "tem", "-m", "CMP", "-m", "tem"]) == ["evaluate", "tem", "-m", "CMP", "-m", "tem"]
+    assert spread(["evaluate", "-m", "CMP", "TEM"]) == ["evaluate", "-m", "CMP", "-m", "TEM"]
+    assert spread(["utility", "-m", "SetR", "CMP"]) == ["utility", "-m", "SetR", "CMP"]
+
+
 def test_notes_are_grouped_by_what_they_say() -> None:
     note = {"parameter": "epsilon", "value": 1.0, "qid": "1", "flag": "oov", "count": 2}
     lines = note_lines([{**note, "mechanism": "CMP"}, {**note, "mechanism": "TEM"}])

@@ -91,7 +91,10 @@ def test_wrong_systems_say_the_fix(sent, collection, tmp_path, arguments, parts)
 
 @pytest.mark.parametrize(
     ("content", "parts"),
-    [("1 Q0 d1 1 nan x\n", ["line 1", "nan"]), ("x Q0 d1 1 1 x\n", ["no query of the runs is judged"])],
+    [
+        ("1 Q0 d1 1 nan x\n", ["line 1", "score is not a number"]),
+        ("x Q0 d1 1 1 x\n", ["run: no query of the run is judged"]),
+    ],
 )
 def test_wrong_runs_say_the_fix(collection: Path, tmp_path: Path, content: str, parts: list[str]) -> None:
     (tmp_path / "run.trec").write_text(content)
@@ -176,3 +179,81 @@ def test_a_log_without_the_originals_is_said_to_prove_nothing(sent: Path, collec
     log.write_text("1\tweather\n2\tcheap flights\n")
     done = run("attack", str(sent), "--queries", str(collection / "topics.tsv"), "--log", str(log), "--no-inject")
     assert done.returncode == 0 and "0 by construction" in done.stderr
+
+
+# --- every setting its own file, every query counted once ---
+
+
+def sent_by(path: Path, *rows: tuple[str, str, str]) -> Path:
+    """Write obfuscated queries: mechanism, qid, query."""
+    lines = [f'{qid},0,{query},"{mechanism}",,0' for mechanism, qid, query in rows]
+    path.write_text("\n".join(["qid,variant,query,mechanism,parameter,value", *lines]) + "\n")
+    return path
+
+
+def test_settings_that_look_alike_get_files_of_their_own(collection: Path, tmp_path: Path) -> None:
+    names = ["A/B", "A:B", "a:b", "A B", "..", "é", "A%2FB"]
+    sent = sent_by(tmp_path / "sent.csv", *((name, "1", "cat" if name == "A/B" else "fish") for name in names))
+    done = retrieve(sent, collection, tmp_path / "runs")
+    assert "wrote 7 run(s)" in done.stderr, done.stderr
+    files = sorted((tmp_path / "runs").glob("*.trec"))
+    assert len({file.name.casefold() for file in files}) == 7 and all(not file.name.startswith(".") for file in files)
+    recorded = json.loads((tmp_path / "runs" / "runs.json").read_text())["runs"]
+    assert {recorded[file.name]["mechanism"] for file in files} == set(names)
+    [mine] = [file for file, entry in recorded.items() if entry["mechanism"] == "A/B"]
+    assert "d1" in (tmp_path / "runs" / mine).read_text()
+
+
+def test_ids_with_spaces_are_refused_before_the_search(collection: Path, tmp_path: Path) -> None:
+    sent = sent_by(tmp_path / "sent.csv", ("M", "my query", "cat"))
+    assert_refused(retrieve(sent, collection, tmp_path / "runs"), "query id number 1", "TREC")
+    (collection / "docs.tsv").write_text("d1\tcat\nmy doc\tcat\n")
+    sent = sent_by(tmp_path / "sent.csv", ("M", "1", "cat"))
+    assert_refused(retrieve(sent, collection, tmp_path / "runs"), "docno number 2", "TREC")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_queries_that_were_not_asked_do_not_count(collection: Path, tmp_path: Path) -> None:
+    # 1 finds its documents, 3 finds nothing, and 2 is not asked.
+    sent = sent_by(tmp_path / "sent.csv", ("M", "1", "cat"), ("M", "3", "unheard"))
+    assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
+    measure = ("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "SetR", "--json")
+    done = run(*measure)
+    assert json.loads(done.stdout) == [{"run": "M", "SetR": 0.5}]
+    assert "1 of 2 judged queries found nothing and count 0" in done.stderr
+    assert "measured over the 2 of 3 judged queries that are asked" in done.stderr
+    everything = run(*measure, "--queries", "judged")
+    assert json.loads(everything.stdout)[0]["SetR"] == pytest.approx(1 / 3)
+    (tmp_path / "some.tsv").write_text("1\tcat\n")
+    assert json.loads(run(*measure, "--queries", str(tmp_path / "some.tsv")).stdout)[0]["SetR"] == 1.0
+    (tmp_path / "some.tsv").write_text("9\tcat\n")
+    assert_refused(run(*measure, "--queries", str(tmp_path / "some.tsv")), "none of its queries")
+
+
+def test_a_run_from_elsewhere_counts_what_it_found_and_says_so(collection: Path, tmp_path: Path) -> None:
+    sent = sent_by(tmp_path / "sent.csv", ("M", "1", "cat"), ("M", "3", "unheard"))
+    assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
+    path = tmp_path / "runs" / "M.trec"
+    path.write_text(path.read_text().replace(" M\n", " other\n"))  # no longer the run that was written down
+    done = run("utility", str(path), "--collection", str(collection), "-m", "SetR", "--json")
+    assert json.loads(done.stdout) == [{"run": "M", "SetR": 1.0}]
+    assert "measured over the 1 of 3 judged queries that are in the run" in done.stderr
+    (tmp_path / "qrels.txt").write_text("1 0 d1 0\n2 0 d3 1\n")
+    assert_refused(
+        run("utility", str(path), "--qrels", str(tmp_path / "qrels.txt")), "no query of the run has a relevant"
+    )
+    (tmp_path / "nothing.trec").write_text("")
+    both = run("utility", str(path), str(tmp_path / "nothing.trec"), "--collection", str(collection), "-m", "SetR")
+    assert "means over 1 to 3 judged queries" in both.stdout and "not over the same queries" in both.stderr
+    assert "nothing: 3 of 3 judged queries found nothing" in both.stderr
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_folders(collection: Path, tmp_path: Path) -> None:
+    for place, found in (("a", "d1"), ("b", "d3")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "run.trec").write_text(f"1 Q0 {found} 1 1.0 x\n")
+    folders = (str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a" / "run.trec"))
+    done = run("utility", *folders, "--collection", str(collection), "-m", "P@1", "--json")
+    assert json.loads(done.stdout) == [{"run": "a/run", "P@1": 1.0}, {"run": "b/run", "P@1": 0.0}]
+    alone = run("utility", folders[0], "--collection", str(collection), "-m", "P@1", "--json")
+    assert json.loads(alone.stdout) == [{"run": "run", "P@1": 1.0}]

@@ -1,23 +1,23 @@
 """``quipukit retrieve``: obfuscated queries through a search system, pooled and re-ranked."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from quipukit.cli.console import progress, say
+from quipukit.cli.run_folder import Setting, refuse_strangers, run_names, write_runs
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Setting = tuple[str, str, float]
-
 
 def retrieve(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
     collection: str = typer.Option("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
-    output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs: one TREC file a setting."),
+    output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs, one TREC file per setting."),
     retriever: str = typer.Option("bm25", help="bm25, dense, dense:MODEL, or an engine's address."),
     reranker: str = typer.Option("minilm", help="The user's own model: a dense encoder's name, or bm25."),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
@@ -36,28 +36,35 @@ def retrieve(
     """
     from quipukit.collections.load import load_collection
     from quipukit.files import read_obfuscated, read_queries
+    from quipukit.frames import SETTING
     from quipukit.retrieval.http import HttpEngine
     from quipukit.retrieval.load import load_retriever, load_scorer
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
     from quipukit.retrieval.pool import retrieve as run_all
     from quipukit.retrieval.rerank import rerank
     from quipukit.retrieval.saved import Saved
+    from quipukit.trec import check_ids
 
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; name a folder for the runs.")
     table, originals = read_obfuscated(obfuscated)
-    names = _names(table, output)
+    # Before the work: what a TREC file cannot hold, or a folder already holds.
+    asked_ids = table["qid"].drop_duplicates().tolist()
+    check_ids(asked_ids, "query id")
+    names = run_names(table[list(SETTING)].drop_duplicates().itertuples(index=False, name=None))
+    refuse_strangers(output, names.values())
     documents = load_collection(collection)
     system = load_retriever(retriever, documents)
     if isinstance(system, HttpEngine):
         # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         system = Saved(system, output / "answers")
+    else:
+        check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
     if raw:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show)
-        numbered = [f"{qid}#{variant}" for qid, variant in zip(run["qid"], run["variant"], strict=True)]
-        _write(run.assign(qid=numbered), output, names)
+        _write(run.assign(qid=_numbered(run)), output, names, list(dict.fromkeys(_numbered(table))))
         return
     asked = _originals(read_queries(queries) if queries else originals, documents.queries, table)
     scorer = load_scorer(reranker, documents)
@@ -65,9 +72,13 @@ def retrieve(
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
     with progress("re-ranking") as show:
         ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
-    _write(ranked, output, names)
+    _write(ranked, output, names, asked_ids)
     distinct, total = len(rankings), len(table)
     say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
+
+
+def _numbered(table: "pd.DataFrame") -> list[str]:
+    return [f"{qid}#{variant}" for qid, variant in zip(table["qid"], table["variant"], strict=True)]
 
 
 def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "pd.DataFrame":  # type: ignore[no-untyped-def]
@@ -81,31 +92,8 @@ def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "
     return queries
 
 
-def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str]) -> None:
-    """Write a run for every setting that was sent, an empty one where nothing was found: that too is a result."""
-    from quipukit.frames import SETTING
-    from quipukit.trec import write_run
-
-    found = {tuple(setting): group for setting, group in run.groupby(list(SETTING), sort=False, observed=True)}
-    for setting, name in names.items():
-        write_run(found.get(setting, run.iloc[:0]), folder / f"{name}.trec", tag=name)
+def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], asked: Sequence[str]) -> None:
+    nothing = write_runs(run, folder, names, asked)
     say(f"wrote {len(names)} run(s) to {folder}")
-    nothing = [name for setting, name in names.items() if setting not in found]
     if nothing:
         say(f"note: nothing at all was found by {', '.join(nothing)}")
-
-
-def _names(table: "pd.DataFrame", folder: Path) -> dict[Setting, str]:
-    """Name the file of every setting; refuse a folder with runs of something else, which would be measured as new."""
-    from quipukit.frames import SETTING
-    from quipukit.specs import format_value
-
-    names = {}
-    for mechanism, parameter, value in table[list(SETTING)].drop_duplicates().itertuples(index=False):
-        name = f"{mechanism}_{format_value(value)}" if parameter else str(mechanism)
-        safe = "".join(character if character.isalnum() or character in "._+-=" else "_" for character in name)
-        names[mechanism, parameter, value] = safe
-    others = sorted({file.stem for file in folder.glob("*.trec")} - set(names.values()))
-    if others:
-        raise InputError(f"{folder} holds runs of something else ({others[0]}.trec ...); name another folder.")
-    return names

@@ -1,8 +1,9 @@
 """Options that take several values after one name: ``-e 1 5 10``, ``-m CMP TEM``."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from quipukit.errors import SpecError
+from quipukit.errors import InputError, SpecError
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
@@ -12,8 +13,12 @@ def spread(arguments: Sequence[str]) -> list[str]:
     ['-e', '1', '-e', '5', '-n', '3']
     >>> spread(["-m", "CMP", "TEM@5", "wordnet"])
     ['-m', 'CMP', '-m', 'TEM@5', 'wordnet']
+
+    What could as well be a folder to work on is refused, not guessed.
     """
     several = _named_resume(list(arguments))
+    if several[:1] == ["utility"]:  # whose -m are measures, one each
+        return several
     for names, belongs in _SEVERAL:
         several = _spread(several, names, belongs)
     return several
@@ -47,6 +52,11 @@ def _spread(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[
             option, fresh = argument, True
             continue
         if option and (fresh or belongs(argument)):
+            if not fresh and Path(argument).is_dir():
+                raise InputError(
+                    f"{argument!r} is a folder, and could be one more value of {option}; write ./{argument} for the "
+                    f"folder, or {option} {argument} for the value."
+                )
             found += [option, argument]
             fresh = False
             continue

@@ -1,11 +1,18 @@
 """``quipukit utility``: what a run is worth."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from quipukit.cli.console import print_json, print_table, print_tsv, say
+from quipukit.cli.run_folder import asked_queries, find_runs
 from quipukit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JUDGED = "judged"
 
 
 def utility(
@@ -15,11 +22,18 @@ def utility(
     measure: list[str] = typer.Option(
         [], "-m", "--measure", help="Any name of ir_measures; repeat. [nDCG@10 SetR P@10 AP RR]"
     ),
-    per_query: bool = typer.Option(False, help="One line a query instead of the mean."),
+    queries: str | None = typer.Option(
+        None, help=f"Count these queries: a file of them, or '{JUDGED}' for all judged ones. [those of each run]"
+    ),
+    per_query: bool = typer.Option(False, help="One line per query instead of the mean."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
     """Measure runs against judgements: nDCG@10, pooled recall (SetR), P@10, AP, RR, or any name of ir_measures.
+
+    The mean is over the judged queries of each run. Where `quipukit retrieve` wrote the run these are the queries that
+    were asked, and one that found nothing counts 0; in any other run they are those that found something. With
+    --queries, a query that is not in the run counts 0.
 
     \b
     Examples:
@@ -41,25 +55,68 @@ def utility(
         from quipukit.collections.load import load_collection
 
         judged = load_collection(str(collection)).qrels()
-    files = [file for path in runs for file in (sorted(path.glob("*.trec*")) if path.is_dir() else [path])]
-    if not files:
-        raise InputError(f"{runs[0]} holds no run; runs end in .trec.")
-    names = [file.name.removesuffix(".gz").removesuffix(".trec") for file in files]
-    found = pd.concat([read_run(file).assign(mechanism=name) for file, name in zip(files, names, strict=True)])
-    unknown = sorted(set(found["qid"]) - set(judged["qid"]))
-    if unknown and len(unknown) == found["qid"].nunique():
+    useful = set(judged.loc[judged["relevance"] > 0, "qid"])
+    chosen = _chosen(queries, useful)
+    scores, said = [], _Notes()
+    for name, file in find_runs(runs).items():
+        run, setting = read_run(file).assign(mechanism=name), pd.DataFrame({"mechanism": [name]})
+        if len(run) and not set(run["qid"]) & set(judged["qid"]):
+            raise InputError(
+                f"{name}: no query of the run is judged (first: {', '.join(run['qid'].unique()[:3])}); "
+                "are these the judgements of another collection?"
+            )
+        asked = asked_queries(file)
+        counted = _counted(name, run, asked, useful) if chosen is None else chosen
+        scores.append(evaluate(run, judged, measure or DEFAULT_MEASURES, setting, counted))
+        [empty] = empty_pools(run, judged, setting, counted)["empty"]
+        if empty:
+            said.add(f"{empty} of {len(counted)} judged queries found nothing and count 0", name)
+        if chosen is None and counted < useful:
+            how = "in the run" if asked is None else "asked"
+            said.add(f"measured over the {len(counted)} of {len(useful)} judged queries that are {how}", name)
+    table = pd.concat(scores)
+    _show(table, per_query, as_json, as_tsv)
+    said.say()
+    if table.groupby("mechanism")["qid"].agg(frozenset).nunique() > 1:
+        say("note: the runs are not over the same queries; choose some with --queries to compare them")
+
+
+def _chosen(queries: str | None, useful: set[str]) -> set[str] | None:
+    """Return the judged queries that the user chose; None where they are those of each run."""
+    if queries is None or queries == JUDGED:
+        return useful if queries else None
+    from quipukit.files import read_queries
+
+    chosen = useful & set(read_queries(queries)["qid"])
+    if not chosen:
         raise InputError(
-            f"no query of the runs is judged (first: {', '.join(unknown[:3])}); "
-            "are these the judgements of another collection?"
+            f"{queries}: none of its queries has a relevant document among the judgements; check both files."
         )
-    settings = pd.DataFrame({"mechanism": names})
-    _show(evaluate(found, judged, measure or DEFAULT_MEASURES, settings), per_query, as_json, as_tsv)
-    by_count: dict[str, list[str]] = {}
-    for row in empty_pools(found, judged, settings).itertuples():
-        if row.empty:
-            by_count.setdefault(f"{row.empty} of {row.queries}", []).append(row.mechanism)
-    for count, runs_with in by_count.items():
-        say(f"note: {', '.join(runs_with)}: {count} judged queries found nothing and count 0")
+    return chosen
+
+
+def _counted(name: str, run: "pd.DataFrame", asked: list[str] | None, useful: set[str]) -> set[str]:
+    """Return the judged queries that count: those asked, or where nobody wrote them down those that found something."""
+    if run.empty and asked is None:
+        return useful  # which scores 0, whatever was asked
+    counted = useful & set(run["qid"] if asked is None else asked)
+    if not counted:
+        raise InputError(f"{name}: no query of the run has a relevant document; check the judgements.")
+    return counted
+
+
+class _Notes:
+    """What is to be said of runs, each once with all runs that it is said of."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[str]] = {}
+
+    def add(self, note: str, run: str) -> None:
+        self._runs.setdefault(note, []).append(run)
+
+    def say(self) -> None:
+        for note, runs in self._runs.items():
+            say(f"note: {', '.join(runs)}: {note}")
 
 
 def _show(scores, per_query: bool, as_json: bool, as_tsv: bool) -> None:  # type: ignore[no-untyped-def]
@@ -75,10 +132,8 @@ def _show(scores, per_query: bool, as_json: bool, as_tsv: bool) -> None:  # type
         cells = [
             [f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in wide.values.tolist()
         ]
-        judged = table["qid"].nunique()
-        print_table(
-            "",
-            [str(column) for column in wide.columns],
-            cells,
-            "" if per_query else f"means over {judged} judged queries",
+        counts = sorted(set(table.groupby("run")["qid"].nunique()))
+        caption = (
+            "" if per_query else f"means over {' to '.join(map(str, counts[:: len(counts) - 1 or 1]))} judged queries"
         )
+        print_table("", [str(column) for column in wide.columns], cells, caption)

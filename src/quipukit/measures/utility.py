@@ -1,6 +1,6 @@
 """Utility: what a user still finds, measured the way TREC measures it, through ir_measures."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,6 +16,7 @@ def utility(
     qrels: pd.DataFrame,
     measures: Sequence[str] = DEFAULT_MEASURES,
     settings: pd.DataFrame | None = None,
+    queries: Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Return Scores: every measure of every judged query under every setting of a run.
 
@@ -23,8 +24,10 @@ def utility(
     holds nothing scores 0 and is counted (`empty_pools`); a query without relevant documents is left out, for nothing
     could be found. The order of the run's ranks is what counts: equal scores are not shuffled. A setting that found
     nothing at all has no row in a run; give ``settings`` (the obfuscated queries will do) to have it scored 0 too.
+
+    All judged queries count, sent or not: a run cannot tell. Where only some were sent, give their ids as ``queries``.
     """
-    judged = _relevant(qrels)
+    judged = _relevant(qrels, queries)
     ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()
     parsed = parse_measures(measures)
     rows: list[tuple[Any, ...]] = []
@@ -34,9 +37,14 @@ def utility(
     return SCORES.check(pd.DataFrame(rows, columns=list(SCORES.columns)))
 
 
-def empty_pools(run: pd.DataFrame, qrels: pd.DataFrame, settings: pd.DataFrame | None = None) -> pd.DataFrame:
+def empty_pools(
+    run: pd.DataFrame,
+    qrels: pd.DataFrame,
+    settings: pd.DataFrame | None = None,
+    queries: Iterable[str] | None = None,
+) -> pd.DataFrame:
     """Return, for every setting, how many judged queries have nothing in the run, of how many."""
-    judged = set(_relevant(qrels))
+    judged = set(_relevant(qrels, queries))
     groups = _by_setting(with_setting(run), settings)
     rows = [(*setting, len(judged - set(group["qid"])), len(judged)) for setting, group in groups.items()]
     return pd.DataFrame(rows, columns=[*SETTING, "empty", "queries"])
@@ -57,8 +65,10 @@ def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return means[list(dict.fromkeys(scores["measure"]))].reset_index()
 
 
-def _relevant(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
+def _relevant(qrels: pd.DataFrame, queries: Iterable[str] | None) -> dict[str, dict[str, int]]:
     checked = qrels_frame(qrels)
+    if queries is not None:
+        checked = checked[checked["qid"].isin(set(queries))]
     judged: dict[str, dict[str, int]] = {}
     for qid, docno, relevance in checked.itertuples(index=False):
         judged.setdefault(qid, {})[docno] = relevance
