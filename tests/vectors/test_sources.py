@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_read_takes_no_name(tmp_path, home):
 
 def test_what_does_not_exist_names_what_is_installed(tmp_path, home):
     sources.install(glove(tmp_path), "pets")
-    with pytest.raises(FileError, match="pats.*minilm-words.*pets"):
+    with pytest.raises(FileError, match=r"pats.*minilm-words.*pets"):
         load_vectors("pats")
 
 

@@ -20,23 +20,30 @@ from quipukit.vectors.wordfilter import OFFENSIVE, WordFilter, offensive, word_f
 from quipukit.wordnet import load_wordnet
 
 # The stems that a critic greps for, some of their forms, compounds and spellings.
-OFFENDING = [
-    codecs.decode(word, "rot13")
-    for word in (
-        "avttre Avttref avttref avttn snttbg snttbgf snt xvxr puvax fcvp tbbx pbba wnc enturnq ergneq genaal qlxr fdhnj"
-        " shpx shpxrq shpxvat zbgureshpxre pyhfgreshpx shpxjvg phag phagf juber fyhg ovgpu ovgpurf fuvg"
-        " ohyyfuvg fuvggl nff nffubyr nefrubyr qvpx pbpx chffl gvgf penc cvff cvffrq jnax onfgneq"
-    ).split()
-]
-HARMLESS = (
-    "assassin assess class grass passing embassy cocktail peacock hancock hitchcock cockpit dickens dickinson scunthorpe"
-    " shiitake snigger niggardly document cumulative circumstance titan constitution competition essex sussex therapist"
-    " specialist spice analysis arsenal raccoon cocoon tycoon scrap skyscraper japan pakistan montenegro nigeria retardant"
-    " crackers cracker fairy queen queer prick screw bush lesbos whorl saltwater swank turdus dike"
-    # People ask about these in private: they must be known, so that they can be hidden.
-    " penis vagina anus anal semen sex sexual rape incest prostitute prostitution pornography masturbation homosexual"
-    " lesbian transgender gay jew jewish muslim gypsy abortion breast testicles"
-).split()
+_OFFENDING = """
+avttre Avttref avttref avttn snttbg snttbgf snt xvxr puvax fcvp tbbx pbba wnc enturnq ergneq genaal qlxr fdhnj shpx
+shpxrq shpxvat zbgureshpxre pyhfgreshpx shpxjvg phag phagf juber fyhg ovgpu ovgpurf fuvg ohyyfuvg fuvggl nff nffubyr
+nefrubyr qvpx pbpx chffl gvgf penc cvff cvffrq jnax onfgneq
+"""
+OFFENDING = codecs.decode(_OFFENDING, "rot13").split()
+
+# Words that hold such letters, words with a harmless main sense, and (the last lines) what people ask about in private:
+# it must be known, so that it can be hidden.
+HARMLESS = """
+assassin assess class grass passing embassy cocktail peacock hancock hitchcock cockpit dickens dickinson scunthorpe
+shiitake snigger niggardly document cumulative circumstance titan constitution competition essex sussex therapist
+specialist spice analysis arsenal raccoon cocoon tycoon scrap skyscraper japan pakistan montenegro nigeria retardant
+crackers cracker fairy queen queer prick screw bush lesbos whorl saltwater swank turdus dike
+penis vagina anus anal semen sex sexual rape incest prostitute prostitution pornography masturbation homosexual
+lesbian transgender gay jew jewish muslim gypsy abortion breast testicles
+"""
+
+# Words that WordNet marks for one sense, and whose main sense, or whose name, is harmless.
+KEPT = """
+black boy tom paddy mick mickey guinea taco spade nip hun jerry indian oriental colored white bull dirt poop pee peeing
+screw screwing shag shaft tool peter prick sob butch dike fairy pansy queen queer pouf suit throwaway gamin nazi moonie
+effeminacy effeminateness sissiness softness womanishness unmanliness touchy-feely paleface
+"""
 
 
 def test_the_offensive_list_removes_what_a_critic_greps_for():
@@ -45,20 +52,10 @@ def test_the_offensive_list_removes_what_a_critic_greps_for():
             assert offensive().removes(form), codecs.encode(form, "rot13")
 
 
-@pytest.mark.parametrize("word", HARMLESS)
+@pytest.mark.parametrize("word", HARMLESS.split())
 def test_the_offensive_list_leaves_harmless_words(word):
     assert not offensive().removes(word)
     assert not offensive().removes(word.upper())
-
-
-# Words that WordNet marks for one sense, and whose main sense, or whose name, is harmless.
-_KEPT = (
-    "black boy tom paddy mick mickey guinea taco spade nip hun jerry indian oriental colored white"
-    " bull dirt poop pee peeing screw screwing shag shaft tool peter prick sob"
-    " butch dike fairy pansy queen queer pouf"
-    " suit throwaway gamin nazi moonie effeminacy effeminateness sissiness softness womanishness unmanliness"
-    " touchy-feely paleface"
-).split()
 
 
 def test_words_that_wordnet_marks_as_slurs_or_obscenities_are_on_the_list():
@@ -73,7 +70,7 @@ def test_words_that_wordnet_marks_as_slurs_or_obscenities_are_on_the_list():
         if "_" not in lemma
     ]
     assert len(marked) > 100
-    missing = [word for word in marked if word not in _KEPT and not offensive().removes(word)]
+    missing = [word for word in marked if word not in KEPT.split() and not offensive().removes(word)]
     assert [codecs.encode(word, "rot13") for word in missing] == []
 
 
@@ -117,8 +114,8 @@ def test_keyqueries_are_sent_without_offensive_words():
 
 def test_a_filter_of_one_s_own():
     words = WordFilter.of("own", ["# pets", "", "  Cat ", "dog*", "*fish", "*bird*", "CAF\u00c9"])
-    removed = "cat CAT dogs dog catfish fish bird birds jailbirds tom-cat caf\u00e9 two_cat".split()
-    left = "cats concat lapdog fishy".split()
+    removed = ["cat", "CAT", "dogs", "dog", "catfish", "fish", "birds", "jailbirds", "tom-cat", "caf\u00e9", "two_cat"]
+    left = ["cats", "concat", "lapdog", "fishy"]
     assert [word for word in removed if not words.removes(word)] == []
     assert [word for word in left if words.removes(word)] == []
 
