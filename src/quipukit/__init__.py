@@ -58,6 +58,7 @@ _HOMES = {
     "risk": "quipukit.measures.risk",
     "similarity": "quipukit.measures.similarity",
     "spec": "quipukit.specs",
+    "unknown_words": "quipukit.vectors.unknown",
     "utility": "quipukit.measures.utility",
     "write_obfuscated": "quipukit.files",
     "write_qrels": "quipukit.trec",

@@ -10,6 +10,12 @@ Tokenizer = Literal["clean", "peer"]
 _POSSESSIVE = re.compile(r"^(.+)['\u2019]s?$")
 _APOSTROPHES = re.compile(r"['\u2019]")
 _JOINTS = re.compile(r"[-\u2010-\u2014/]+")
+# Characters that are drawn as nothing although Unicode calls them letters or marks: joiners, fillers, and the variation
+# selectors that follow an emoji.
+_INVISIBLE = frozenset(
+    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0))
+).union(map(chr, range(0xE0100, 0xE01F0)))
+_ACCENT_CLASS = 200  # from here on combining classes are marks above and below a letter; below, parts of a script
 
 
 def key(text: str) -> str:
@@ -31,13 +37,16 @@ def tokenise(text: str, known: Callable[[str], bool] | None = None, tokenizer: T
 
     ``clean`` (the default) takes the key, splits at white space, strips punctuation at both ends and a
     possessive 's. A token that ``known`` rejects is tried without its apostrophes, then split at hyphens and
-    slashes if every part is known. ``peer`` is lower-casing and splitting, as the published queries were made:
-    punctuation stays glued to its word.
+    slashes if every part is known, then all of that once more without accents. Marks and invisible characters alone
+    are no token. ``peer`` is lower-casing and splitting, as the published queries were made: punctuation stays glued
+    to its word.
 
     >>> tokenise("What's the company's (best) land?")
     ['what', 'the', 'company', 'best', 'land']
     >>> tokenise("well-known sorts", known={"well", "known", "sorts"}.__contains__)
     ['well', 'known', 'sorts']
+    >>> tokenise("caf\u00e9 na\u00efve", known={"cafe", "na\u00efve"}.__contains__)
+    ['cafe', 'na\u00efve']
     >>> tokenise("Best land?", tokenizer="peer")
     ['best', 'land?']
     """
@@ -53,29 +62,54 @@ def _clean(piece: str, known: Callable[[str], bool] | None) -> Iterator[str]:
         word = _strip(possessive.group(1))
     if not word:
         return
-    if known is None or known(word):
+    if known is None:
         yield word
         return
-    joined = _APOSTROPHES.sub("", word)
-    if joined != word and known(joined):
-        yield joined
-        return
-    parts = [part for part in map(_strip, _JOINTS.split(word)) if part]
-    if len(parts) > 1 and all(map(known, parts)):
-        yield from parts
-    else:
-        yield word
+    for form in dict.fromkeys((word, _without_accents(word))):
+        if known(form):
+            yield form
+            return
+        joined = _APOSTROPHES.sub("", form)
+        if joined != form and known(joined):
+            yield joined
+            return
+        parts = [part for part in map(_strip, _JOINTS.split(form)) if part]
+        if len(parts) > 1 and all(map(known, parts)):
+            yield from parts
+            return
+    yield word
+
+
+def _without_accents(word: str) -> str:
+    if word.isascii():
+        return word
+    letters = (c for c in unicodedata.normalize("NFKD", word) if unicodedata.combining(c) < _ACCENT_CLASS)
+    return unicodedata.normalize("NFKC", "".join(letters))
 
 
 def _strip(word: str) -> str:
     start, end = 0, len(word)
-    while start < end and _is_punctuation(word[start]):
+    # A mark belongs to the character before it: at the start, or after punctuation, it stands on nothing.
+    while start < end and (_is_punctuation(word[start]) or _is_mark(word[start])):
         start += 1
-    while end > start and _is_punctuation(word[end - 1]):
-        end -= 1
+    while end > start:
+        if _is_punctuation(word[end - 1]):
+            end -= 1
+            continue
+        base = end - 1
+        while base > start and _is_mark(word[base]):
+            base -= 1
+        if not _is_punctuation(word[base]):
+            break
+        end = base
     return word[start:end]
 
 
 def _is_punctuation(character: str) -> bool:
     # Symbols go too: "$100" and "c++" would otherwise be unknown to every vocabulary of words.
-    return unicodedata.category(character)[0] in "PSCZ"
+    category = unicodedata.category(character)
+    return category[0] in "PSCZ" or category == "Me" or character in _INVISIBLE
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"

@@ -19,7 +19,7 @@ from quipukit.smallindex import SmallIndex
 from quipukit.text import key
 from quipukit.wordnet import WordNet, load_wordnet
 
-LOG_SHA256 = "93f7df8e890cbd20b4b02302ca49f44fed5bcb6bcf55d0d51df918c39b8c1b65"
+LOG_SHA256 = "a4255412fc95c20d6fa9faaed9def2420cf5a49e50bb7779f422b80a49d3e86b"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The whole experiment: right by another way of computing it, the same whatever the order, and silent about queries."""
 
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import quipukit as qk
+from quipukit.errors import InputError
 from quipukit.experiment.watch import Watch
 from quipukit.frames import SETTING
 from quipukit.results import TABLES, Result
@@ -306,3 +308,42 @@ def test_vaswani_from_end_to_end(shared_data: Path, tmp_path: Path) -> None:
     assert means["Identity", "SetR"] >= means["Random", "SetR"]
     assert found.quipu(replicates=10)["quipu"].between(0, 1).all()
     assert Result.load(tmp_path / "out").digest == found.digest
+
+
+# --- the vocabulary ---
+
+
+def test_the_manifest_and_the_report_tell_of_unknown_words(village: Path, tmp_path: Path) -> None:
+    found = tiny.run(village, specs=["CMP@5"])
+    told = found.manifest["unknown_words"]
+    # "grobnic" alone: one of the eight words of q1, one of the 26 of all five queries.
+    assert (told["unknown"], told["queries"], told["most"]) == (1, 1, [["q1", 1, 8]])
+    assert told["mean_share"] == pytest.approx(1 / 8 / 5)
+    assert rows_of(found, "settings", "CMP", 5)["oov"].item() == pytest.approx(1 / told["words"])
+    page = qk.write_report([found], tmp_path, examples=False, formats=()).read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split())
+    assert "in 20.0 % of the queries; per query 2.5 % in the mean, most in q1 (1 of 8)" in text
+    assert "grobnic" not in page
+
+
+def test_a_vocabulary_filter_is_recorded_and_nothing_of_it_is_sent(village: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("storm\nbread\n")
+    plain = tiny.run(village, specs=["Random"])
+    vectors = qk.load_vectors(village / "vectors.txt")
+    for given in (village / "vectors.txt", vectors):
+        found = tiny.run(village, specs=["Random"], vectors=given, vocabulary_filter=words)
+        sent = rows_of(found, "obfuscated", "Random", 0)["query"]
+        assert not {"storm", "bread"} & {word for text in sent for word in text.split()}
+        assert found.manifest["vectors"]["name"] == "vectors without 2 words (words.txt)"
+        assert found.manifest["vectors"]["fingerprint"] != plain.manifest["vectors"]["fingerprint"]
+        assert str(tmp_path) not in str(found.manifest)
+        assert found.manifest["unknown_words"]["unknown"] == 3
+
+
+def test_a_filter_is_part_of_the_experiment(village: Path, tmp_path: Path) -> None:
+    tiny.run(village, tmp_path / "out", specs=["Random"])
+    with pytest.raises(InputError, match="vocabulary_filter"):
+        tiny.run(village, tmp_path / "out", specs=["Random"], vocabulary_filter="offensive")
+    with pytest.raises(InputError, match="no vocabulary filter 'no'"):
+        tiny.run(village, specs=["Random"], vocabulary_filter="no")

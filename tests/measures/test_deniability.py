@@ -177,6 +177,11 @@ def test_marks_are_no_sample() -> None:
     assert sorted(deniability(bound("SanText@1", marks))["word"]) == ["cat", "hen"]
 
 
+def test_a_cased_vocabulary_has_a_sample() -> None:
+    cased = Vectors(["Cat", "DOG", "hen"], np.eye(3))
+    assert sorted(deniability(bound("SanText@1", cased))["word"]) == ["cat", "dog", "hen"]
+
+
 def test_the_summary_shows_the_distribution(vectors: Vectors) -> None:
     table = deniability(bound("SanText@1", vectors))
     found = summary(table)

@@ -1,6 +1,7 @@
 """Where vectors come from: kept once under their source's fingerprint, checked at every load, never stale."""
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -14,11 +15,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from quipukit.errors import FileError, ResourceError, VectorsError
+from quipukit.errors import FileError, InputError, ResourceError, VectorsError
 from quipukit.home import sha256
 from quipukit.vectors import default_pack, nearest, sources, store, wink
 from quipukit.vectors.sources import file_fingerprint, installed, load_vectors, vectors_home
 from quipukit.vectors.store import Vectors
+from quipukit.vectors.wordfilter import WordFilter
 
 
 @pytest.fixture
@@ -239,6 +241,99 @@ def test_one_damaged_pack_does_not_hide_the_others(tmp_path, home, content):
     assert list(load_vectors(glove(tmp_path, "fish 1 1\n", "fish.txt")).words) == ["fish"]
 
 
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def test_installed_vectors_are_loaded_by_name(tmp_path, home, monkeypatch):
+    path = glove(tmp_path, name="med.100d.txt")
+    found = sources.install(path)
+    assert found.name == "med.100d"
+    path.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    named = load_vectors("med.100d")
+    assert list(named.words) == ["cat", "dog"]
+    assert named.fingerprint == found.fingerprint
+    assert named is load_vectors("med.100d"), "loaded twice while in use"
+    assert list(sources.installed_names()) == ["med.100d"]
+    # A name comes before a file in the current folder, which can still be named by its path.
+    glove(Path(), "fish 1 2\n", "med.100d")
+    assert list(load_vectors("med.100d").words) == ["cat", "dog"]
+    assert list(load_vectors("./med.100d").words) == ["fish"]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("a.txt", "a"), ("a.b.vec", "a.b"), ("glove", "glove"), ("\u8a5e.txt", "\u8a5e"), ("x.d", "x.d")],
+)
+def test_the_usual_name_is_the_file_s_own(tmp_path, home, file, name):
+    assert sources.install(glove(tmp_path, name=file)).name == name
+
+
+def test_a_compressed_file_loses_both_endings(tmp_path, home):
+    path = tmp_path / "med.txt.gz"
+    path.write_bytes(gzip.compress(b"cat 1 2\ndog 3 4\n"))
+    assert sources.install(path).name == "med"
+
+
+def test_a_name_that_is_taken_is_refused_or_replaced(tmp_path, home):
+    one = sources.install(glove(tmp_path), "pets")
+    other = glove(tmp_path, "fish 7 8\n", "other.txt")
+    with pytest.raises(InputError, match="other vectors called 'pets'"):
+        sources.install(other, "pets")
+    assert list(load_vectors("pets").words) == ["cat", "dog"]
+    # The same content is no clash, wherever it lies.
+    assert sources.install(tmp_path / "glove.txt", "pets").fingerprint == one.fingerprint
+    assert list(sources.install(other, "pets", replace=True).words) == ["fish"]
+    assert list(load_vectors("pets").words) == ["fish"]
+    assert list(one.words) == ["cat", "dog"], "who has it open keeps it"
+
+
+HOSTILE = ["", " ", ".", "..", "../x", "a/b", "/etc", "-x", ".hidden", "a b", "a\nb", "a\0b", "~", "x" * 101]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_refused(tmp_path, home, name):
+    with pytest.raises(InputError, match="vectors cannot be called"):
+        sources.install(glove(tmp_path), name)
+    assert not home.exists() or list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["default", "Default", "minilm-words", "glove-6b-100d", "GloVe-6B-100d-wink"])
+def test_names_of_packs_are_refused(tmp_path, home, name):
+    with pytest.raises(InputError, match="is the name of a pack"):
+        sources.install(glove(tmp_path), name)
+
+
+def test_a_file_that_cannot_be_read_takes_no_name(tmp_path, home):
+    with pytest.raises(FileError, match="line 2"):
+        sources.install(glove(tmp_path, "cat 1 2\ndog 3\n"), "pets")
+    with pytest.raises(FileError, match=r"no file .*no\.txt"):
+        sources.install(tmp_path / "no.txt")
+    assert sources.installed_names() == {}
+    sources.install(glove(tmp_path), "pets")
+
+
+def test_what_does_not_exist_names_what_is_installed(tmp_path, home):
+    sources.install(glove(tmp_path), "pets")
+    with pytest.raises(FileError, match=r"pats.*minilm-words.*pets"):
+        load_vectors("pats")
+
+
+def test_removed_vectors_are_gone_and_nothing_else(tmp_path, home):
+    sources.install(glove(tmp_path), "pets")
+    kept = load_vectors(glove(tmp_path, "fish 1 1\n", "fish.txt")).folder
+    for name in (*HOSTILE, "named", "no"):
+        with pytest.raises(InputError, match="on disk"):
+            sources.remove(name)
+    sources.remove("pets")
+    assert sources.installed_names() == {}
+    with pytest.raises(FileError):
+        load_vectors("pets")
+    sources.remove(kept.name)
+    assert list(installed()) == []
+
+
 # --- packs ---------------------------------------------------------------------------------------------------------
 
 
@@ -442,3 +537,6 @@ def test_the_fingerprint_covers_the_recipe(monkeypatch):
         with monkeypatch.context() as changed:
             changed.setattr(default_pack, name, value)
             assert default_pack.fingerprint() != before, name
+    with monkeypatch.context() as changed:
+        changed.setattr(default_pack, "offensive", lambda: WordFilter.of("own", ["cat"]))
+        assert default_pack.fingerprint() != before

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import quipukit as qk
 from quipukit.errors import VectorsError
 from quipukit.vectors import store
 from quipukit.vectors.grouping import group_words
@@ -41,6 +42,29 @@ def test_words_and_rows():
     with pytest.raises(KeyError):
         found.vector("fish")
     assert repr(found) == "Vectors('pets', 5 words x 3)"
+
+
+def test_a_cased_vocabulary_is_found_by_case_folded_words():
+    words = ["The", "Cat", "STRASSE", "Stra\u00dfe", "\u039f\u03b4\u03cc\u03c2", "the", "fish"]
+    found = Vectors(words, np.eye(len(words)))
+    # As a tokenizer writes them; the vocabulary's own spelling comes first, then the first row that folds to it.
+    folded = {"the": 5, "The": 0, "cat": 1, "Cat": 1, "strasse": 2, "stra\u00dfe": 3, "fish": 6}
+    folded |= {"\u03bf\u03b4\u03cc\u03c3": 4, "\u03bf\u03b4\u03cc\u03c2": 4}
+    assert {word: found.row(word) for word in folded} == folded
+    assert all(word in found for word in folded)
+    for absent in ("CAT", "Fish", "dog", ""):
+        assert absent not in found
+    np.testing.assert_array_equal(found.vector("cat"), np.eye(len(words))[1])
+
+
+@pytest.mark.parametrize("name", ["CMP", "TEM", "SanText"])
+@pytest.mark.parametrize("tokenizer", ["clean", "peer"])
+def test_mechanisms_know_the_words_of_a_cased_vocabulary(name, tokenizer):
+    cased = Vectors(["Cat", "Dog", "Fish", "Bird"], 9 * np.eye(4))
+    table = qk.obfuscate(["cat DOG"], [f"{name}(tokenizer={tokenizer})@50"], n=4, vectors=cased, seed=1)
+    assert qk.notes(table).empty
+    # A large epsilon changes nothing; what is sent is spelled as in the vocabulary.
+    assert set(table["query"]) == {"Cat Dog"}
 
 
 def test_the_matrix_is_read_only_and_the_callers_stays_theirs():

@@ -52,6 +52,14 @@ def test_words_with_blanks(tmp_path):
     assert found.matrix.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
 
 
+def test_the_first_of_words_that_differ_in_case_stays(tmp_path):
+    # "Cat" sent for "cat" would hide nothing, and no query could ever reach the second of the two.
+    found = read(tmp_path, "The 1 1\ncat 2 2\nthe 3 3\nCAT 4 4\nUS 5 5\n")
+    assert found.words == ["The", "cat", "US"]
+    assert found.matrix.tolist() == [[1, 1], [2, 2], [5, 5]]
+    assert [found.row(word) for word in ("the", "cat", "us")] == [0, 1, 2]
+
+
 def test_the_first_of_two_equal_words_stays(tmp_path):
     found = read(tmp_path, "a 1 1\nb 2 2\na 3 3\nb 4 4\nc 5 5\n")
     assert found.words == ["a", "b", "c"]

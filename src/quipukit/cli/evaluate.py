@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quipukit.cli.console import print_table, say
+from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def evaluate(
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
     encoder: str = typer.Option("minilm", help="The attacker's encoder: minilm, or any by name or folder."),
-    vectors: str | None = typer.Option(None, help="Word vectors: a pack's name or a text file. [the default pack]"),
+    vectors: str | None = typer.Option(None, help=VECTORS_HELP),
+    vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
     k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
     seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),
     seeds: int = typer.Option(1, min=1, help="Noise seeds: repeat with so many, for the spread over the noise."),
@@ -164,6 +166,7 @@ def _options(given: dict[str, Any]) -> "Options":
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
         skip_invalid=given["skip_invalid"],
+        vocabulary_filter=given["vocabulary_filter"],
         **named,
         **{name: given[name] for name in alike},
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quipukit.cli.console import plain, print_json, print_table
+from quipukit.cli.vectors import shape_of
 
 if TYPE_CHECKING:
     from quipukit.vectors.store import Vectors
@@ -100,6 +101,7 @@ def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
 
 
 def _vectors() -> list[tuple[str, str]]:
-    from quipukit.vectors.sources import PACKS
+    from quipukit.vectors.sources import PACKS, installed_names
 
-    return [(name, pack.ABOUT) for name, pack in PACKS.items()]
+    own = [(name, f"{shape_of(meta)}, installed") for name, meta in installed_names().items()]
+    return [*((name, pack.ABOUT) for name, pack in PACKS.items()), *own]

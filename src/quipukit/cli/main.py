@@ -22,6 +22,7 @@ from quipukit.cli import (
     similarity,
     utility,
     vectors,
+    vocabulary,
 )
 from quipukit.cli.spread import spread
 from quipukit.errors import QuipukitError
@@ -48,6 +49,7 @@ app.command("similarity")(similarity.similarity)
 app.command("score")(score.score)
 app.command("list")(listing.list_all)
 app.add_typer(vectors.app, name="vectors")
+app.command("vocabulary")(vocabulary.vocabulary)
 app.command("demo")(demo.demo)
 
 

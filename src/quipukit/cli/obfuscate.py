@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
 _DEFAULT = "VickreyMhl"
+VECTORS_HELP = "Word vectors: the name of a pack or of installed ones, or a text file. [the default pack]"
+FILTER_HELP = "Remove words from the vocabulary: 'offensive', or a public file with one word per line."
 
 _EXAMPLES = """
 Examples:
@@ -46,7 +48,8 @@ def obfuscate(
         None, help="Root seed, for experiments. Without it the noise comes from the operating system."
     ),
     noise: str = typer.Option("independent", help="'independent', or 'common' for sweeps (needs --seed)."),
-    vectors: str | None = typer.Option(None, help="Word vectors: a pack's name or a text file. [the default pack]"),
+    vectors: str | None = typer.Option(None, help=VECTORS_HELP),
+    vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
     output: Path | None = typer.Option(None, "-o", "--output", help="Write to a .csv, .tsv, .jsonl or .parquet file."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
@@ -57,11 +60,12 @@ def obfuscate(
     from quipukit.obfuscation import obfuscate as run
     from quipukit.vectors.sources import load_vectors
 
-    asked = _queries(query, queries, collection)
+    asked = queries_of(query, queries, collection)
     if output is not None and output.suffix not in files.FORMATS:
         raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(files.FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
-    mechanisms = bind(specs, vectors=load_vectors(vectors) if vectors else None)
+    named = vectors is not None or vocabulary_filter is not None
+    mechanisms = bind(specs, vectors=load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None)
     with progress("obfuscating") as show:
         table = run(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
     if output is not None:
@@ -83,7 +87,8 @@ def obfuscate(
 obfuscate.__doc__ = (obfuscate.__doc__ or "") + "\n" + _EXAMPLES
 
 
-def _queries(query: str | None, file: Path | None, collection: str | None) -> Any:
+def queries_of(query: str | None, file: Path | None, collection: str | None) -> Any:
+    """Return the queries that a command names: one, those of a file, or those of a collection."""
     from quipukit.files import read_queries
 
     if sum(given is not None for given in (query, file, collection)) != 1:

@@ -22,6 +22,7 @@ from quipukit.collections.base import Collection, Document
 from quipukit.errors import InputError, ResourceError
 from quipukit.frames import QRELS, QUERIES
 from quipukit.home import cache_home, new_file, sha256
+from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import Synset, WordNet, load_wordnet
 
 NAME = "wordnet"
@@ -112,7 +113,7 @@ class WordNetGlosses(Collection):
 
         self._require_version()
         recipe = [sha256(Path(wordnet_log.__file__)), *(sha256(path) for path in _data_files())]
-        parts = " ".join([*recipe, self.wordnet.fingerprint, str(seed), str(size)])
+        parts = " ".join([*recipe, offensive().fingerprint, self.wordnet.fingerprint, str(seed), str(size)])
         path = cache_home() / "logs" / f"wordnet-{hashlib.sha256(parts.encode()).hexdigest()[:24]}.txt"
         if not path.is_file():
             queries = [entry.query for entry in wordnet_log.query_log(self.wordnet, topics(), seed, size)]

@@ -13,7 +13,8 @@ The recipe, with ``size`` entries in the end:
 5. To write an entry about a concept: one of its words, if WordNet uses each part of it `COMMON` times or more, is put
    into a template of its kind, or with probability `GENERAL` into one for any kind. ``{x}`` is the word, ``{a}`` the
    word with its article, ``{y}`` a word of another concept (nearby, in a crowd).
-6. An entry whose key is there already is written anew; in the end all are shuffled.
+6. An entry whose key is there already, or which holds a slur or an obscenity, is written anew; in the end all are
+   shuffled.
 
 Each centre has a stream of random numbers of its own. The templates are in wordnet_templates.tsv.
 """
@@ -31,6 +32,7 @@ from quipukit.collections.wordnet_glosses import Topic
 from quipukit.errors import InputError
 from quipukit.seeds import stream
 from quipukit.text import key
+from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import Pos, Synset, WordNet
 
 SIZE = 120_000
@@ -102,16 +104,20 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
         rng = stream(seed, "independent", OWNER, centre, 0)
         goal = len(entries) + PER_CENTRE
         for entry in writer.crowd(rng, centre):
-            entries.setdefault(key(entry.query), entry)
+            _add(entries, entry)
             if len(entries) == goal:
                 break
     rng = stream(seed, "independent", OWNER, "rest", 0)
     while len(entries) < size:
-        entry = writer.alone(rng)
-        entries.setdefault(key(entry.query), entry)
+        _add(entries, writer.alone(rng))
     order = stream(seed, "independent", OWNER, "order", 0).permutation(len(entries))
     found = list(entries.values())
     return [found[row] for row in order]
+
+
+def _add(entries: dict[str, Entry], entry: Entry) -> None:
+    if not offensive().removes(entry.query):
+        entries.setdefault(key(entry.query), entry)
 
 
 class _Writer:

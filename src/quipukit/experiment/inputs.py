@@ -31,6 +31,7 @@ from quipukit.specs import Spec, spec
 from quipukit.trec import read_qrels
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
+from quipukit.vectors.wordfilter import word_filter
 
 MEASURES = ("nDCG@10", "SetR")
 SYSTEMS = (("bm25", "minilm"),)
@@ -55,6 +56,7 @@ class Options:
     seeds: int = 1
     noise: Noise = "common"
     vectors: str | None = None
+    vocabulary_filter: str | None = None
     systems: tuple[tuple[str, str], ...] = SYSTEMS
     depth: int | None = None
     measures: tuple[str, ...] = MEASURES
@@ -74,6 +76,8 @@ class Options:
         for name in ("specs", "measures"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+        if self.vocabulary_filter is not None:
+            object.__setattr__(self, "vocabulary_filter", os.fspath(self.vocabulary_filter))
         pairs = tuple(map(tuple, self.systems))
         if any(isinstance(pair, str) for pair in self.systems) or any(len(pair) != 2 for pair in pairs):
             raise InputError("systems are pairs of a retriever and a re-ranker; write [('bm25', 'minilm')].")
@@ -211,8 +215,11 @@ def _check(options: Options) -> None:
 
 def _grid(options: Options, vectors: Vectors | None) -> tuple[list[Setting], list[dict[str, str]]]:
     specs = [spec(text) for text in options.specs] or expand(())
-    if vectors is None and options.vectors:
-        vectors = load_vectors(options.vectors)
+    words = options.vocabulary_filter
+    if vectors is not None and words is not None:
+        vectors = vectors.without(word_filter(words))
+    elif vectors is None and (options.vectors or words):
+        vectors = load_vectors(options.vectors, vocabulary_filter=words)
     bound, skipped = bind_grid(specs, options.skip_invalid, vectors=vectors)
     settings = [Setting(one.spec.family, one.parameter, one.value, one.strategy, one) for one in bound]
     return settings, skipped

@@ -23,7 +23,7 @@ from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.provenance import Provenance, directory_of
-from quipukit.experiment.settings import settings_frame
+from quipukit.experiment.settings import settings_frame, unknown_in_short
 from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
 from quipukit.home import new_file
@@ -59,7 +59,8 @@ def evaluate(
     A mechanism without '@' runs over its whole grid; without ``specs`` the ten mechanisms of the paper run over theirs.
     ``out`` is a folder: what is finished is kept there, and the same call goes on where it stopped. ``obfuscated`` are
     queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
-    topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid.
+    topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid,
+    vocabulary_filter.
     """
     known = {field.name for field in dataclasses.fields(Options)}
     for name in choices:
@@ -290,6 +291,7 @@ def _manifest(inputs: Inputs) -> dict[str, Any]:
         "vectors": None
         if vectors is None
         else {"name": vectors.name, "words": len(vectors), "fingerprint": vectors.fingerprint},
+        "unknown_words": unknown_in_short(inputs),
         "obfuscated": source_name(options.obfuscated, ""),
         "n": options.n,
         "noise": options.noise if inputs.given is None else None,

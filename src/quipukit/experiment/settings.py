@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from quipukit.experiment.inputs import Inputs
 from quipukit.experiment.likeness import COLUMNS
 from quipukit.experiment.stages import Cell, Stages
 from quipukit.frames import SETTING
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.results import SETTINGS
-from quipukit.text import tokenise
+from quipukit.vectors.unknown import unknown_words
 
 
 def settings_frame(stages: Stages) -> pd.DataFrame:
@@ -47,11 +48,21 @@ def _unknown_share(stages: Stages, cell: Cell) -> float:
     mechanism = cell.setting.bound
     if not isinstance(mechanism, WordMechanism):
         return np.nan
-    vectors = mechanism.vectors
-    tokens = [
-        tokenise(query, vectors.__contains__, mechanism.tokenizer)  # type: ignore[arg-type]
-        for query in stages.inputs.queries["query"]
-    ]
-    total = sum(map(len, tokens))
-    flags = stages.notes(cell)
-    return float(flags.loc[flags["flag"] == "oov", "count"].sum()) / total if total else 0.0
+    found = unknown_words(stages.inputs.queries, mechanism.vectors, mechanism.tokenizer)  # type: ignore[arg-type]
+    return found.unknown / found.tokens if found.tokens else 0.0
+
+
+def unknown_in_short(inputs: Inputs) -> dict[str, Any] | None:
+    """Return how many words of the queries the vocabulary lacks, and in which queries; None without a vocabulary."""
+    mechanism = next((one.bound for one in inputs.settings if isinstance(one.bound, WordMechanism)), None)
+    if mechanism is None:
+        return None
+    found = unknown_words(inputs.queries, mechanism.vectors, mechanism.tokenizer)  # type: ignore[arg-type]
+    rows = found.per_query.sort_values("share", ascending=False, kind="stable")
+    return {
+        "words": found.tokens,
+        "unknown": found.unknown,
+        "queries": found.affected,
+        "mean_share": float(found.per_query["share"].mean()),
+        "most": [[row.qid, row.unknown, row.words] for row in rows[rows["unknown"] > 0][:5].itertuples()],
+    }

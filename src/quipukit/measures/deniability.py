@@ -228,9 +228,10 @@ def _sample(mechanism: Mechanism, size: int, seed: int) -> list[str]:
     vectors = mechanism.vectors
     # Vocabularies hold marks and abbreviations that are no token of any query.
     tokens = (
-        word
-        for word in (vectors.words[row] for row in np.random.default_rng(seed).permutation(len(vectors)))
-        if tokenise(word, vectors.__contains__, mechanism.tokenizer) == [word]  # type: ignore[arg-type]
+        token
+        for row in np.random.default_rng(seed).permutation(len(vectors))
+        for token in tokenise(vectors.words[row], vectors.__contains__, mechanism.tokenizer)  # type: ignore[arg-type]
+        if vectors.row(token) == row
     )
     return list(itertools.islice(tokens, size))
 

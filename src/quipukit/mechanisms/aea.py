@@ -14,6 +14,7 @@ from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import is_stop_word
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.text import key, tokenise
+from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import POS, Relation, Synset, WordNet, load_wordnet
 
 _UP: tuple[Relation, ...] = (
@@ -39,7 +40,7 @@ class AEA(QueryMechanism):
     generator, so the first n do not depend on N.
 
     No word of the query is sent, alone or inside a longer candidate (``include_original=True`` lets a word
-    stand for itself, but never the whole query). Stop words are dropped, or sent with
+    stand for itself, but never the whole query), and no slur or obscenity. Stop words are dropped, or sent with
     ``keep_stopwords=True``. A word without candidates is dropped; ``oov="keep"`` sends it, and is refused
     without ``unsafe=True``.
 
@@ -157,7 +158,8 @@ def _relatives(wordnet: WordNet, word: str, level: int, senses: int | None) -> t
         for depth, ring in enumerate(_rings(wordnet, synset, level)):
             for lemma in (lemma for reached in ring for lemma in reached.lemmas):
                 name = lemma.replace("_", " ").lower()
-                best[name] = min(best.get(name, (depth, sense)), (depth, sense))
+                if not offensive().removes(name):
+                    best[name] = min(best.get(name, (depth, sense)), (depth, sense))
     return tuple(sorted(best, key=lambda name: (best[name], name)))
 
 

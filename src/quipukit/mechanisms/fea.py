@@ -17,6 +17,7 @@ from quipukit.lexical import STOP_WORDS, stems, text_words
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.smallindex import SmallIndex
 from quipukit.text import key, tokenise
+from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import WordNet, load_wordnet
 
 # A keyquery brings this many targets into this many first results, of at least this many.
@@ -40,6 +41,7 @@ class FEA(QueryMechanism):
 
     A word is sensitive, and never sent, if it or its stem is a word of the query, or belongs to a synonym,
     hyponym or hypernym of one in WordNet (all senses; the latter two of nouns), or is the stem of such a word.
+    Slurs and obscenities are never sent either.
 
     Candidates are run to ``depth`` and ranked by nDCG with T as the relevant documents::
 
@@ -263,7 +265,7 @@ def _allowed(vocabulary: list[str], sensitive: frozenset[str]) -> list[str]:
     return [
         word
         for word, stem in zip(vocabulary, stems(vocabulary), strict=True)
-        if word not in sensitive and stem not in sensitive
+        if word not in sensitive and stem not in sensitive and not offensive().removes(word)
     ]
 
 

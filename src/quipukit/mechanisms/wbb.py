@@ -107,7 +107,8 @@ class WBB(ExponentialSampling):
         return vectors.derived(
             "alphabetic rows",
             lambda: np.array(
-                [r for r, word in enumerate(vectors.words) if word.isalpha() and word not in STOP_WORDS], np.int64
+                [r for r, word in enumerate(vectors.words) if word.isalpha() and word.lower() not in STOP_WORDS],
+                np.int64,
             ),
         )
 

@@ -161,6 +161,7 @@ def run_in_words(result: Result) -> list[tuple[str, str]]:
         ("Obfuscation", _obfuscation(result)),
         ("Noise", _noise(result)),
         ("Word vectors", _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _print_of(vectors))),
+        ("Words outside the vocabulary", _unknown(_part(manifest, "unknown_words"), len(result.queries))),
         ("Attack", _attack(log, encoder)),
         ("Left out", "; ".join(_reason(refused) for refused in manifest.get("skipped") or ())),
         ("Notes", _notes(result)),
@@ -268,6 +269,18 @@ def _attack(log: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
     if encoder.get("name"):
         parts.append(f"encoder {encoder['name']}")
     return "; ".join(parts)
+
+
+def _unknown(found: Mapping[str, Any], queries: int) -> str:
+    if not found.get("unknown"):
+        return ""
+    most = join([f"{qid} ({unknown} of {words})" for qid, unknown, words in found["most"]])
+    return (
+        f"{share(found['unknown'] / found['words'])} of the queries' words ({found['unknown']:,} of "
+        f"{found['words']:,}), in {share(found['queries'] / queries)} of the queries; per query "
+        f"{share(found['mean_share'])} in the mean, most in {most}. Nothing of their meaning is sent; "
+        "`quipukit vocabulary` lists them"
+    )
 
 
 def _notes(result: Result) -> str:

@@ -3,7 +3,8 @@
 Two kinds of words: (1) the whole alphabetic or numeric word pieces of the model; (2) every further word that
 occurs at least three times in WordNet's lemmas and glosses, composed of its m pieces as
 mu + sum(v_piece - mu) / sqrt(m), mu the mean of the pieces' rows. Together about 49,000 words, the pieces in the
-model's order (roughly by frequency), then the composed words by falling count.
+model's order (roughly by frequency), then the composed words by falling count. Slurs and obscenities are left out, by
+a list that is fixed and public (`wordfilter.offensive`).
 
 Epsilon is a budget per unit distance, so a pack has to state its scale. What governs CMP is D / sqrt(n + 1), with D
 the distance of a word to its nearest neighbour: SCALE brings the median of that ratio to 0.27, so that the share of
@@ -23,13 +24,14 @@ from numpy.typing import NDArray
 from quipukit.errors import ResourceError, VectorsError
 from quipukit.home import sha256
 from quipukit.vectors.store import Vectors
+from quipukit.vectors.wordfilter import offensive
 
 NAME = "minilm-words"
 ABOUT = "49k words x 384 from MiniLM's input embedding and WordNet's words; built in"
 SCALE = 5.93
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MIN_COUNT = 3
-_RECIPE = 1
+_RECIPE = 2
 
 
 def model_folder() -> Path:
@@ -44,7 +46,14 @@ def fingerprint() -> str:
     """Return what the pack is made of, as one hash: the model's file, WordNet and the recipe."""
     from quipukit.wordnet import load_wordnet
 
-    parts = [MODEL_SHA256, load_wordnet().fingerprint, str(SCALE), str(MIN_COUNT), str(_RECIPE)]
+    parts = [
+        MODEL_SHA256,
+        load_wordnet().fingerprint,
+        str(SCALE),
+        str(MIN_COUNT),
+        str(_RECIPE),
+        offensive().fingerprint,
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -53,14 +62,16 @@ def build() -> Vectors:
     from quipukit.wordnet import load_wordnet
 
     pieces, table, mean = _pieces()
-    words = [word for word in pieces if _is_whole(word)]
-    known = set(words)
+    whole = [word for word in pieces if _is_whole(word)]
+    known = set(whole)
     counts = load_wordnet().word_counts()
     wanted = sorted((w for w, c in counts.items() if c >= MIN_COUNT and w not in known), key=lambda w: (-counts[w], w))
     composed = {word: _compose(word, pieces, table, mean) for word in wanted}
-    vectors = {word: vector for word, vector in composed.items() if vector is not None}
+    removed = set(filter(offensive().removes, (*whole, *composed)))
+    words = [word for word in whole if word not in removed]
+    vectors = {word: vector for word, vector in composed.items() if vector is not None and word not in removed}
     matrix = np.vstack([table[[pieces[word] for word in words]], *vectors.values()])
-    meta = {"scale": SCALE, "pieces": len(words), "composed": len(vectors)}
+    meta = {"scale": SCALE, "pieces": len(words), "composed": len(vectors), "removed": len(removed)}
     return Vectors([*words, *vectors], SCALE * matrix, name=NAME, meta=meta)
 
 

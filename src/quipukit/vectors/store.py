@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import VectorsError
 from quipukit.home import new_file, new_folder, sha256
+from quipukit.text import key
+from quipukit.vectors.wordfilter import WordFilter
 
 _T = TypeVar("_T")
 
@@ -67,7 +69,7 @@ class Vectors:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._index
+        return isinstance(word, str) and self.row(word) >= 0
 
     def __repr__(self) -> str:
         return f"Vectors({self.name!r}, {len(self):,} words x {self.dimension})"
@@ -78,17 +80,35 @@ class Vectors:
         return int(self.matrix.shape[1])
 
     def row(self, word: str) -> int:
-        """Return the row of a word, or -1 where the vocabulary does not have it."""
-        return self._index.get(word, -1)
+        """Return the row of a word, or -1 where the vocabulary does not have it.
+
+        The word as it is written comes first, then one that differs from it in case alone: queries are case-folded
+        before their words are looked up.
+        """
+        row = self._index.get(word)
+        return self._folded.get(word, -1) if row is None else row
 
     def vector(self, word: str) -> NDArray[np.float64]:
         """Return the vector of a word of the vocabulary."""
-        return self.matrix[self._index[word]].astype(np.float64)
+        row = self.row(word)
+        if row < 0:
+            raise KeyError(word)
+        return self.matrix[row].astype(np.float64)
 
     @functools.cached_property
     def _index(self) -> dict[str, int]:
         # Reversed, so that the first of two equal words wins and the constructor can name it.
         return {word: row for row, word in reversed(list(enumerate(self.words)))}
+
+    @functools.cached_property
+    def _folded(self) -> dict[str, int]:
+        """Words as the tokenizers write them, where that is not how the vocabulary does; the first row wins."""
+        rows: dict[str, int] = {}
+        for row, word in enumerate(self.words):
+            if not word.isascii() or word != word.lower():
+                for form in (key(word), word.lower()):
+                    rows.setdefault(form, row)
+        return rows
 
     @functools.cached_property
     def mean(self) -> NDArray[np.float64]:
@@ -166,9 +186,20 @@ class Vectors:
         rows = [row for row, word in enumerate(self.words) if word in allowed]
         if not rows:
             raise VectorsError("none of the given words is in the vocabulary; check their case and spelling.")
-        return Vectors(
-            [self.words[row] for row in rows], self.matrix[rows], name=f"{self.name} restricted", compose=self.compose
-        )
+        return self._of_rows(rows, f"{self.name} restricted")
+
+    def without(self, words: WordFilter) -> "Vectors":
+        """Leave out the words that a public filter removes; these vectors themselves where it removes none."""
+        rows = [row for row, word in enumerate(self.words) if not words.removes(word)]
+        removed = len(self) - len(rows)
+        if not removed:
+            return self
+        if not rows:
+            raise VectorsError(f"the vocabulary filter {words.name} leaves no word of {self.name!r}; shorten it.")
+        return self._of_rows(rows, f"{self.name} without {removed:,} words ({words.name})")
+
+    def _of_rows(self, rows: list[int], name: str) -> "Vectors":
+        return Vectors([self.words[row] for row in rows], self.matrix[rows], name=name, compose=self.compose)
 
 
 def _as_matrix(matrix: ArrayLike, count: int) -> NDArray[np.float32]:

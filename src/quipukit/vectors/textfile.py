@@ -20,9 +20,10 @@ def read_text_vectors(path: Path) -> Vectors:
     """Read a text file with one word and its numbers a line, separated by blanks.
 
     A first line "count dimension" is skipped. The numbers are taken from the right, for some words contain
-    blanks. Of a word that occurs twice the first row stays. Anything else stops with the number of its line.
+    blanks. Of a word that occurs twice, or in two ways that differ in case alone, the first row stays: queries are
+    read without case, and "Cat" sent for "cat" would hide nothing. Anything else stops with the number of its line.
     """
-    words: dict[str, None] = {}
+    words: dict[str, str] = {}
     blocks: list[NDArray[np.float32]] = []
     rows: list[NDArray[np.float32]] = []
     lines = _lines(path)
@@ -32,9 +33,9 @@ def read_text_vectors(path: Path) -> Vectors:
     for number, line in itertools.chain(first[has_header:], lines):
         count += 1
         word, vector = _parse(path, number, line, dimension)
-        if word in words:
+        if word.lower() in words:
             continue
-        words[word] = None
+        words[word.lower()] = word
         rows.append(vector)
         if len(rows) == _BLOCK:
             blocks.append(np.array(rows))
@@ -48,7 +49,7 @@ def read_text_vectors(path: Path) -> Vectors:
         blocks.append(np.array(rows))
     matrix = np.concatenate(blocks)
     matrix.flags.writeable = False  # ours alone: spares the store a copy
-    return Vectors(words, matrix, name=path.stem, meta={"stamp": file_stamp(path)})
+    return Vectors(words.values(), matrix, name=path.stem, meta={"stamp": file_stamp(path)})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,63 @@
+"""``quipukit vocabulary``: which words of the queries a mechanism would not know."""
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+
+from quipukit.cli.console import print_table, say
+from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP, queries_of
+from quipukit.errors import InputError
+
+
+def vocabulary(
+    queries: Path | None = typer.Option(None, help="A file of queries: qid, tab, query; or CSV, JSON lines, Parquet."),
+    collection: str | None = typer.Option(None, help="The queries of a collection: wordnet, irds:ID, a folder."),
+    vectors: str | None = typer.Option(None, help=VECTORS_HELP),
+    vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
+    tokenizer: str = typer.Option("clean", help="How queries are read: 'clean', or 'peer' as the published ones were."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON, with the share of each query."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+) -> None:
+    """List the words of queries that are outside the vocabulary, with their counts.
+
+    A mechanism puts such a word where every unknown word stands, or drops it: nothing of its meaning is left, and
+    what the query finds suffers. Where they are many, take vectors made from texts of the same subject.
+
+    \b
+    Examples:
+      quipukit vocabulary --queries topics.tsv
+      quipukit vocabulary --collection wordnet --json
+      quipukit vocabulary --queries topics.tsv --vectors glove-6b-100d-wink --tsv
+    """
+    from quipukit.vectors.sources import load_vectors
+    from quipukit.vectors.unknown import unknown_words
+
+    if tokenizer not in ("clean", "peer"):
+        raise InputError(f"--tokenizer must be 'clean' or 'peer' (found {tokenizer!r}).")
+    if (queries is None) == (collection is None):
+        raise InputError("name the queries: --queries topics.tsv, or --collection wordnet.")
+    asked = queries_of(None, queries, collection)
+    known = load_vectors(vectors, vocabulary_filter=vocabulary_filter)
+    found = unknown_words(asked, known, tokenizer)  # type: ignore[arg-type]
+    summary = f"{found} ({known.name}, {len(known):,} words)"
+    if as_json:
+        parts = {
+            "vectors": {"name": known.name, "words": len(known)},
+            "tokens": {"count": found.tokens, "unknown": found.unknown},
+            "queries": {"count": len(found.per_query), "affected": found.affected},
+            "words": found.words.to_dict("records"),
+            "per_query": found.per_query.to_dict("records"),
+        }
+        print(json.dumps(parts, ensure_ascii=False, indent=1))
+    elif as_tsv:
+        from quipukit.files import as_text
+
+        sys.stdout.write(as_text(found.words, ".tsv"))
+        say(summary)
+    elif found.words.empty:
+        print(summary)
+    else:
+        rows = [[word, f"{count:,}", f"{number:,}"] for word, count, number in found.words.itertuples(index=False)]
+        print_table("", ["word outside the vocabulary", "count", "queries"], rows, summary)
