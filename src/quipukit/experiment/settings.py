@@ -8,9 +8,9 @@ import pandas as pd
 from quipukit.experiment.likeness import COLUMNS
 from quipukit.experiment.stages import Cell, Stages
 from quipukit.frames import SETTING
+from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.results import SETTINGS
-from quipukit.text import tokenise
 
 
 def settings_frame(stages: Stages) -> pd.DataFrame:
@@ -34,6 +34,7 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
         "guarantee": "not known: obfuscated elsewhere" if mechanism is None else str(mechanism.guarantee),
         "private": int(mechanism is not None and mechanism.guarantee.private),
         "budget": setting.value * asked if setting.parameter == "epsilon" else np.nan,
+        "budget_query": _per_query(stages, mechanism) * asked,
         "n": asked,
         "variants": len(sent) / (len(cells) * len(inputs.queries)),
         "nothing": len(inputs.queries) - sent["qid"].nunique(),
@@ -43,15 +44,17 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
     }
 
 
+def _per_query(stages: Stages, mechanism: Mechanism | None) -> float:
+    """Return what one variant of a query spends in the mean over the queries: L * epsilon, L its number of words."""
+    if mechanism is None or mechanism.parameter != "epsilon":
+        return np.nan
+    return mechanism.value * float(np.mean([mechanism.spent_on(query) for query in stages.inputs.queries["query"]]))
+
+
 def _unknown_share(stages: Stages, cell: Cell) -> float:
     mechanism = cell.setting.bound
     if not isinstance(mechanism, WordMechanism):
         return np.nan
-    vectors = mechanism.vectors
-    tokens = [
-        tokenise(query, vectors.__contains__, mechanism.tokenizer)  # type: ignore[arg-type]
-        for query in stages.inputs.queries["query"]
-    ]
-    total = sum(map(len, tokens))
+    total = sum(map(mechanism.spent_on, stages.inputs.queries["query"]))
     flags = stages.notes(cell)
     return float(flags.loc[flags["flag"] == "oov", "count"].sum()) / total if total else 0.0
