@@ -139,7 +139,12 @@ def test_an_empty_table_has_its_columns_and_types(table):
         ((text for text in ("a", "b")), [("1", "a"), ("2", "b")]),
         ({"x": "a", 7: "b"}, [("x", "a"), ("7", "b")]),
         (pd.DataFrame({"query": ["a"], "qid": [3]}), [("3", "a")]),
-        (pd.Series(["a", "b"]), [("1", "a"), ("2", "b")]),
+        (pd.Series(["a", "b"]), [("0", "a"), ("1", "b")]),
+        (pd.Series(["a", "b"], index=["q7", "q3"]), [("q7", "a"), ("q3", "b")]),
+        ([("q1", "a"), ("q2", "b")], [("q1", "a"), ("q2", "b")]),
+        ([["q1", "a"]], [("q1", "a")]),
+        (iter([(1, "a"), (2, "b")]), [("1", "a"), ("2", "b")]),
+        (np.array(["a", "b"]), [("1", "a"), ("2", "b")]),
         ([], []),
         ({}, []),
     ],
@@ -147,6 +152,39 @@ def test_an_empty_table_has_its_columns_and_types(table):
 def test_queries_in_any_form(queries, expected):
     found = queries_frame(queries)
     assert list(zip(found["qid"], found["query"], strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        [("q1", "secret", 3)],
+        [("q1", "secret"), "secret"],
+        [("q1", 7)],
+        [(("a",), "secret")],
+        [("secret",)],
+        [b"secret"],
+        b"secret",
+        [7],
+        7,
+        None,
+        [None],
+        {"q1": ("secret",)},
+        pd.Series([("q1", "secret")]),
+        pd.Series(["secret", None]),
+        pd.DataFrame({"qid": ["q1"], "query": [("secret", "more")]}),
+        pd.DataFrame({"qid": ["q1"], "query": [7]}),
+    ],
+)
+def test_what_is_no_text_is_refused_and_not_quoted(queries):
+    # The name of a tuple would be obfuscated otherwise, brackets, id and all.
+    with pytest.raises(FrameError) as caught:
+        queries_frame(queries)
+    assert "secret" not in str(caught.value)
+
+
+def test_two_queries_under_one_index_are_refused():
+    with pytest.raises(FrameError, match="two rows with qid=7"):
+        queries_frame(pd.Series(["a", "b"], index=[7, 7]))
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(), max_size=6))

@@ -1,6 +1,7 @@
 """Obfuscating many at once: binding, planning, what comes back, what is refused, and how much memory it takes."""
 
 import functools
+import gc
 import importlib
 import tracemalloc
 
@@ -152,7 +153,7 @@ def test_the_table():
     frame = obfuscate({"x": "cat dog", "y": "river"}, ["CMP@3", "CMP@5", "Identity"], 4, vectors=vocabulary(), seed=1)
     assert list(frame.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value"]
     assert len(frame) == 3 * 2 * 4
-    assert frame.attrs["n"] == 4
+    assert frame.attrs == {"n": 4, "noise": "independent"}
     sizes = frame.groupby(["mechanism", "parameter", "value", "qid"]).size()
     assert sizes.to_dict() == {
         (name, parameter, value, qid): 4
@@ -217,8 +218,18 @@ def test_notes_tell_what_was_flagged():
     assert frame.loc[frame["qid"] == "empty", "query"].tolist() == [""] * 3 * len(WORD_SPECS)
 
 
-def test_notes_of_a_bare_table_are_empty():
-    assert len(notes(pd.DataFrame())) == 0
+def test_notes_belong_to_the_table_that_was_returned():
+    frame = obfuscate("zyzzyva", "CMP@3", 2, vectors=vocabulary())
+    assert len(notes(frame)) == 1
+    # Not empty ones: that would read as "nothing was flagged".
+    for other in (frame.copy(), frame.head(1), pd.DataFrame()):
+        with pytest.raises(InputError, match="has no notes"):
+            notes(other)
+    number = id(frame)
+    assert number in obfuscation._notes_of
+    del frame, other
+    gc.collect()
+    assert number not in obfuscation._notes_of
 
 
 def test_mechanisms_may_have_vectors_of_their_own():
@@ -256,6 +267,31 @@ def test_a_lone_surrogate_is_no_reason_to_crash(lone):
 def test_another_number_of_variants_is_refused(n):
     with pytest.raises(InputError, match="n, the number of variants"):
         obfuscate("cat", "CMP@3", n, vectors=vocabulary())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({"n": -1}, "n, the number of variants"),
+        ({"n": None}, "n, the number of variants"),
+        ({"n": 2.0}, "n, the number of variants"),
+        ({"rng": 7}, "rng must be a NumPy generator"),
+        ({"rng": np.random.RandomState(7)}, "rng must be a NumPy generator"),
+        ({"query": None}, "a query must be a text"),
+        ({"query": ["cat"]}, "a query must be a text"),
+    ],
+)
+@pytest.mark.parametrize("name", ["CMP@3", "SanText@3", "Identity"])
+def test_a_mechanism_alone_refuses_the_same(name, arguments, fault):
+    bound = mechanism(name, vectors=vocabulary())
+    with pytest.raises(InputError, match=fault):
+        bound.obfuscate(**{"query": "cat", **arguments})
+
+
+def test_pairs_and_a_series_keep_their_ids():
+    for form in ([("q1", "cat"), ("q2", "dog")], pd.Series({"q1": "cat", "q2": "dog"})):
+        frame = obfuscate(form, "Identity", 1)
+        assert list(zip(frame["qid"], frame["query"], strict=True)) == [("q1", "cat"), ("q2", "dog")]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit import seeds
-from quipukit.seeds import fresh, stream
+from quipukit.seeds import fresh, keyed, stream
 
 identities = st.tuples(
     st.integers(),
     st.sampled_from(["independent", "common"]),
+    st.text(max_size=5),
     st.text(max_size=5),
     st.text(max_size=5),
     st.integers(0, 99),
@@ -34,29 +35,30 @@ def test_different_identities_have_different_streams(one, other):
 
 
 def test_every_part_of_the_identity_counts():
-    base = (7, "independent", "CMP@10", "q1", 0)
-    changed = [(8, *base[1:]), (7, "common", *base[2:]), (7, "independent", "CMP@11", "q1", 0)]
-    changed += [(7, "independent", "CMP@10", "q2", 0), (7, "independent", "CMP@10", "q1", 1)]
+    base = (7, "independent", "CMP@10", "q1", "a cat", 0)
+    other = (8, "common", "CMP@11", "q2", "a dog", 1)
+    changed = [(*base[:place], other[place], *base[place + 1 :]) for place in range(len(base))]
     found = {first(*identity) for identity in [base, *changed]}
-    assert len(found) == 6
+    assert len(found) == 7
 
 
 def test_fields_do_not_run_into_each_other():
-    assert first(1, "common", "a", "b1", 2) != first(1, "common", "ab", "1", 2)
-    assert first(1, "common", "a", "b", 12) != first(1, "common", "a", "b1", 2)
-    assert first(1, "common", 'a", "b', "c", 0) != first(1, "common", "a", 'b", "c', 0)
-    assert first(11, "common", "a", "b", 0) != first(1, "common", "1a", "b", 0)
+    assert first(1, "common", "a", "b1", "", 2) != first(1, "common", "ab", "1", "", 2)
+    assert first(1, "common", "a", "b", "", 12) != first(1, "common", "a", "b", "1", 2)
+    assert first(1, "common", "a", 'b", "c', "d", 0) != first(1, "common", "a", "b", 'c", "d', 0)
+    assert first(11, "common", "a", "b", "", 0) != first(1, "common", "1a", "b", "", 0)
 
 
 def test_streams_are_fixed_for_all_time():
-    # An experiment of today must come out the same with a later version: this value may never change.
-    assert stream(7, "independent", "CMP@10", "q1", 0).bit_generator.random_raw() == 5011471487506062125
+    # An experiment of today must come out the same with a later version: these values may never change.
+    assert stream(7, "independent", "CMP@10", "q1", "a cat", 0).bit_generator.random_raw() == 11764107586443805705
+    assert keyed(7, "independent", "CMP@10", "q1", 0).bit_generator.random_raw() == 5011471487506062125
 
 
 def test_many_streams_do_not_collide_and_look_uniform():
     # 32-bit checksums as keys would collide among 100,000 streams with near certainty.
     drawn = [
-        stream(1, "independent", f"CMP@{e}", f"q{q}", v).random()
+        stream(1, "independent", f"CMP@{e}", f"q{q}", "a cat", v).random()
         for e, q, v in itertools.product(range(5), range(20), range(50))
     ]
     assert len(set(drawn)) == 5000
@@ -65,7 +67,7 @@ def test_many_streams_do_not_collide_and_look_uniform():
 
 
 def test_without_a_seed_the_operating_system_provides_the_entropy(monkeypatch):
-    assert first(None, "independent", "CMP@10", "q1", 0) != first(None, "independent", "CMP@10", "q1", 0)
+    assert first(None, "independent", "CMP@10", "q1", "", 0) != first(None, "independent", "CMP@10", "q1", "", 0)
     assert len({fresh().bytes(16) for _ in range(50)}) == 50
     asked = []
 
@@ -86,5 +88,6 @@ def test_all_256_bits_reach_the_generator(byte):
     assert seeds._generator(bytes(plain)).bytes(16) != seeds._generator(bytes(flipped)).bytes(16)
 
 
-def test_an_identifier_in_any_script_has_a_stream():
-    assert first(1, "common", "CMP", "\u4e2d\U0001f600\ud800", 0) != first(1, "common", "CMP", "", 0)
+def test_an_identifier_and_a_text_in_any_script_have_a_stream():
+    odd = "\u4e2d\U0001f600\ud800"
+    assert len({first(1, "common", "CMP", qid, text, 0) for qid in (odd, "") for text in (odd, "")}) == 4

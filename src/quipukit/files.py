@@ -67,7 +67,9 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
 def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
     """Write obfuscated queries by the ending of the path, complete or not at all.
 
-    Beside the columns of the table stand n and, where the parameter is an epsilon, the composed budget n * epsilon.
+    Beside the columns of the table stand n, whether the noise is independent or common, and, where the parameter is an
+    epsilon, the composed budget n * epsilon of the setting. The file is what crosses the trust boundary: it holds these
+    columns and nothing else.
     """
     write_table(with_budget(obfuscated), path)
 
@@ -75,6 +77,8 @@ def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
 def write_table(table: pd.DataFrame, path: Pathish) -> None:
     """Write any table by the ending of the path, complete or not at all."""
     path = Path(path)
+    table = table.copy(deep=False)
+    table.attrs = {}  # pandas writes them into the metadata of Parquet files; a table is its columns
     if path.suffix not in FORMATS:
         raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     try:
@@ -88,11 +92,14 @@ def write_table(table: pd.DataFrame, path: Pathish) -> None:
 
 
 def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
-    """Add what was asked for and what it costs: n, and n * epsilon where the parameter is an epsilon."""
+    """Add what was asked for and what it costs: n, the kind of noise, and n * epsilon where there is an epsilon.
+
+    The budget is that of one setting. With common noise the settings of a table have no joint one.
+    """
     n = obfuscated.attrs.get("n")
     counts = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size") if n is None else n
     budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
-    return obfuscated.assign(n=counts, budget=budget)
+    return obfuscated.assign(n=counts, noise=obfuscated.attrs.get("noise", "unknown"), budget=budget)
 
 
 def as_text(table: pd.DataFrame, suffix: str) -> str:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -133,18 +133,52 @@ def by_parameter(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.loc[order].reset_index(drop=True)
 
 
-def queries_frame(queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]") -> pd.DataFrame:
-    """Return a Queries table from a frame, a mapping of ids to texts, or texts (numbered from 1).
+Queries: TypeAlias = "pd.DataFrame | pd.Series[str] | Mapping[str, str] | Iterable[tuple[str, str]] | Iterable[str]"
+
+
+def queries_frame(queries: Queries) -> pd.DataFrame:
+    """Return a Queries table from a frame, from texts by id (a Series or a mapping), from (qid, query) pairs, or texts.
+
+    Texts alone are numbered from 1. A query is a string: anything else is refused, for its name would be obfuscated.
 
     >>> queries_frame(["how tumour grows"]).to_dict("records")
     [{'qid': '1', 'query': 'how tumour grows'}]
+    >>> queries_frame([("q7", "how tumour grows")]).to_dict("records")
+    [{'qid': 'q7', 'query': 'how tumour grows'}]
     """
     if isinstance(queries, pd.DataFrame):
-        return QUERIES.check(queries)
+        frame = queries
+        texts = list(frame["query"]) if list(frame.columns).count("query") == 1 else []
+    else:
+        pairs = _pairs(queries)
+        frame = pd.DataFrame(pairs, columns=["qid", "query"], dtype=object)
+        texts = [text for _, text in pairs]
+    for row, text in enumerate(texts):
+        # A missing one is left to the table's own check, which says so.
+        if not isinstance(text, str) and not (pd.api.types.is_scalar(text) and pd.isna(text)):
+            raise FrameError(
+                f"Queries: row {row} holds a query that is not a text ({type(text).__name__}); give strings, or "
+                "(qid, query) pairs of strings."
+            )
+    return QUERIES.check(frame)
+
+
+def _pairs(queries: object) -> list[tuple[object, object]]:
+    """Return (qid, query) for anything but a frame; what the query is, is checked later."""
     if isinstance(queries, str):
-        queries = [queries]
-    pairs = queries.items() if isinstance(queries, Mapping) else ((str(i), q) for i, q in enumerate(queries, 1))
-    return QUERIES.check(pd.DataFrame(list(pairs), columns=["qid", "query"], dtype=object))
+        return [("1", queries)]
+    if isinstance(queries, pd.Series | Mapping):
+        return list(queries.items())
+    if not isinstance(queries, Iterable) or isinstance(queries, bytes):
+        raise FrameError(
+            f"Queries: found {type(queries).__name__}; give a table (qid, query), texts by id, pairs or texts."
+        )
+    given = list(queries)
+    if given and all(isinstance(one, tuple | list) and len(one) == 2 for one in given):
+        if not all(isinstance(qid, str | int | np.integer) for qid, _ in given):
+            raise FrameError("Queries: the first of each pair is the query's id; give (qid, query) pairs of strings.")
+        return [(qid, query) for qid, query in given]
+    return [(str(number), query) for number, query in enumerate(given, 1)]
 
 
 def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]":

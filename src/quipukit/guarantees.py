@@ -1,5 +1,6 @@
 """What mechanisms promise, as values that travel with them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quipukit.specs import format_value
@@ -69,3 +70,47 @@ class NoGuarantee(Guarantee):
 
     def __str__(self) -> str:
         return f"none: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Together(Guarantee):
+    """Several guarantees that hold at once about one query and add up to no single number."""
+
+    parts: tuple[Guarantee, ...]
+
+    def composed(self, n: int) -> "Together":
+        return Together(tuple(part.composed(n) for part in self.parts))
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.parts))
+
+
+def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
+    """Return what releases about one query promise together; each comes with the owner of its noise.
+
+    Independent releases of one kind add their epsilons. Releases that share their noise promise nothing together: with
+    ``CMP@1`` and ``CMP@2`` on the words 0, 1 and 3 of a line, the outputs (3, 1) come from 0 with probability 0.0585
+    and from 3 with probability 0, so that no epsilon bounds the ratio.
+
+    >>> print(joint([("CMP@1", MetricDP(1)), ("CMP@2", MetricDP(2))]))
+    3-metric DP (euclidean) per word
+    >>> print(joint([("spherical", MetricDP(1)), ("spherical", MetricDP(2))]))
+    none: settings that share their noise have no finite joint guarantee
+    """
+    owners = [owner for owner, _ in releases]
+    if len(set(owners)) < len(owners):
+        return NoGuarantee("settings that share their noise have no finite joint guarantee")
+    sums: dict[Guarantee, Guarantee] = {}
+    for _, one in releases:
+        if not isinstance(one, MetricDP | LocalDP):
+            return one if len(releases) == 1 else NoGuarantee(f"one of them has none ({_reason(one)})")
+        kind = replace(one, epsilon=0)
+        known = sums.get(kind, kind)
+        assert isinstance(known, MetricDP | LocalDP)
+        sums[kind] = replace(known, epsilon=known.epsilon + one.epsilon)
+    parts = tuple(sums.values())
+    return parts[0] if len(parts) == 1 else Together(parts)
+
+
+def _reason(guarantee: Guarantee) -> str:
+    return guarantee.reason if isinstance(guarantee, NoGuarantee) else str(guarantee)

@@ -1,8 +1,9 @@
 """Obfuscate many queries with many mechanisms at once: bind specs, plan what they share, run, collect."""
 
 import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from quipukit.errors import InputError, SpecError
-from quipukit.frames import NOTES, OBFUSCATED, queries_frame
-from quipukit.mechanisms.base import RESOURCES, Mechanism, RootSeed, Variants, option_fields
+from quipukit.frames import NOTES, OBFUSCATED, Queries, queries_frame
+from quipukit.mechanisms.base import RESOURCES, Mechanism, RootSeed, Variants, check_count, option_fields
 from quipukit.registry import mechanism_class, mechanism_names
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
@@ -63,7 +64,7 @@ def _checked_options(cls: type[Mechanism], wanted: Spec) -> dict[str, Any]:
 
 
 def obfuscate(
-    queries: "pd.DataFrame | Mapping[str, str] | Iterable[str]",
+    queries: Queries,
     specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]",
     n: int = 50,
     *,
@@ -76,30 +77,78 @@ def obfuscate(
 ) -> pd.DataFrame:
     """Obfuscate queries with every spec, n variants each, and return an Obfuscated table.
 
-    With a ``seed`` the result is the same whatever the order, the batches and the number of threads; without one
-    the noise comes from the operating system. ``noise="common"`` lets the settings of one noise family share their
-    draws: each keeps its exact distribution, differences between them get less noisy, and a sweep costs little more
-    than one setting; it needs a seed. The table's ``attrs["n"]`` is n, and ``notes(table)`` tells what was flagged.
-    ``progress(done, total)`` is called now and then.
+    Queries are a frame (qid, query), a Series or a mapping of ids to texts, (qid, query) pairs, or texts. With a
+    ``seed`` the result is the same whatever the order, the batches and the number of threads; without one the noise is
+    seeded from OS entropy.
+
+    ``noise="common"`` lets the settings of one noise family share their draws: each keeps its exact distribution,
+    differences between them get less noisy, and a sweep costs little more than one setting. It is for experiments and
+    needs a seed: outputs of several settings that share noise have *no finite joint guarantee* at any epsilon.
+
+    The table holds its columns; ``attrs`` holds ``n`` and ``noise``, nothing about a query. What was flagged stays on
+    this side: ``notes(table)`` tells it. ``progress(done, total)`` is called now and then.
 
     >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
     ['a cat']
     """
+    mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection)
+    return obfuscate_with_notes(queries, mechanisms, n, seed=seed, noise=noise, progress=progress).remembered()
+
+
+@dataclass(frozen=True)
+class Obfuscation:
+    """An Obfuscated table, which may be sent, and the Notes about its queries, which may not."""
+
+    table: pd.DataFrame
+    notes: pd.DataFrame
+
+    def remembered(self) -> pd.DataFrame:
+        """Return the table, and let ``notes(table)`` find its notes for as long as the table lives."""
+        number = id(self.table)
+        _notes_of[number] = self.notes
+        weakref.finalize(self.table, _notes_of.pop, number, None)
+        return self.table
+
+
+# By the identity of the table. Not in its `attrs`: pandas writes those into the metadata of Parquet files, and which
+# query holds unknown words is nobody's business on the other side.
+_notes_of: dict[int, pd.DataFrame] = {}
+
+
+def notes(obfuscated: pd.DataFrame) -> pd.DataFrame:
+    """Return the Notes of a table that `obfuscate` returned: which queries were empty, had unknown words, got nothing.
+
+    They belong to that very table: a copy, a part of it or what was read from a file has none, by design.
+    """
+    known = _notes_of.get(id(obfuscated))
+    if known is None:
+        raise InputError(
+            "this table has no notes: only the one that obfuscate() returned does, not a copy, a part or a file; "
+            "ask for notes(table) before you copy it."
+        )
+    return known.copy()
+
+
+def obfuscate_with_notes(
+    queries: Queries,
+    mechanisms: Sequence[Mechanism],
+    n: int,
+    *,
+    seed: int | None = None,
+    noise: Noise = "independent",
+    progress: Progress | None = None,
+) -> Obfuscation:
+    """Obfuscate as `obfuscate` does, with mechanisms that `bind` made, and return the notes beside the table."""
     frame = queries_frame(queries)
-    n, seed = _checked_count(n), _checked_seed(seed)
+    n, seed = check_count(n), _checked_seed(seed)
     if noise not in ("independent", "common"):
         raise InputError(f"noise must be 'independent' or 'common' (found {noise!r}).")
     if noise == "common" and seed is None:
         raise InputError("noise='common' is for experiments and needs a seed; give one, for instance seed=7.")
-    mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection)
     results = _run(mechanisms, list(zip(frame["qid"], frame["query"], strict=True)), n, RootSeed(seed, noise), progress)
-    return _collect(mechanisms, frame["qid"].tolist(), results, n)
-
-
-def _checked_count(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"n, the number of variants, must be a whole number of at least 1 (found {n!r}).")
-    return int(n)
+    done = _collect(mechanisms, frame["qid"].tolist(), results)
+    done.table.attrs.update(n=n, noise=noise)
+    return done
 
 
 def _checked_seed(seed: object) -> int | None:
@@ -152,12 +201,6 @@ def with_values(
     return found
 
 
-def notes(obfuscated: pd.DataFrame) -> pd.DataFrame:
-    """Return the Notes table of an Obfuscated one: which queries were empty, had unknown words, found no variant."""
-    records = obfuscated.attrs.get("notes", [])
-    return NOTES.check(pd.DataFrame(records, columns=list(NOTES.columns)))
-
-
 @dataclass
 class _Counter:
     """Adds up what is done and reports it."""
@@ -199,9 +242,7 @@ def _run(
     return results
 
 
-def _collect(
-    mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]], n: int
-) -> pd.DataFrame:
+def _collect(mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]]) -> Obfuscation:
     columns: dict[str, list[Any]] = {column: [] for column in OBFUSCATED.columns}
     flags: list[dict[str, Any]] = []
     for one, found in zip(mechanisms, results, strict=True):
@@ -214,7 +255,7 @@ def _collect(
             for column, cell in setting.items():
                 columns[column].extend([cell] * count)
             flags.extend({**setting, "qid": qid, "flag": flag, "count": c} for flag, c in variants.flags.items())
-    obfuscated = OBFUSCATED.check(pd.DataFrame(columns, dtype=object))
-    # Plain lists and numbers: attrs travel through copies and Parquet files.
-    obfuscated.attrs.update(n=n, notes=flags)
-    return obfuscated
+    return Obfuscation(
+        OBFUSCATED.check(pd.DataFrame(columns, dtype=object)),
+        NOTES.check(pd.DataFrame(flags, columns=list(NOTES.columns))),
+    )

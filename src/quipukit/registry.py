@@ -49,7 +49,12 @@ _ALIASES = {
 
 def mechanism_names() -> list[str]:
     """Return the names of all mechanisms, the built-in ones first, then those of plugins."""
-    return [*_BUILT_IN, *sorted(set(_plugins()) - set(_BUILT_IN))]
+    return [*built_in_names(), *sorted(set(_plugins()) - set(_BUILT_IN))]
+
+
+def built_in_names() -> list[str]:
+    """Return the names of the mechanisms that come with quipukit."""
+    return list(_BUILT_IN)
 
 
 def canonical_name(name: str) -> str:

@@ -41,6 +41,9 @@ _SEED: dict[str, Kind] = {"seed": "whole"}
 _SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
 
 
+_LATER = ("budget_query",)  # columns that results of older versions do not have
+
+
 def _by_seed(table: Table, **more: Kind) -> Table:
     return Table(table.name, {**_SEED, **more, **table.columns}, ("seed", *more, *table.key))
 
@@ -50,6 +53,7 @@ class Optional(Table):
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame as it should be; a missing number stays NaN."""
+        frame = frame.assign(**{name: float("nan") for name in _LATER if name in self.columns and name not in frame})
         gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
         checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
         return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
@@ -63,6 +67,7 @@ SETTINGS = Optional(
         "guarantee": "text",  # in words, for one variant
         "private": "whole",  # 1 where differential privacy is promised
         "budget": "number",  # N * epsilon; NaN for a mechanism without epsilon
+        "budget_query": "number",  # N * L * epsilon, L the words of a query: the mean over the queries
         "n": "whole",  # variants asked for
         "variants": "number",  # sent per query, in the mean
         "distinct": "number",  # share of distinct texts among the variants of a query, in the mean

@@ -1,9 +1,10 @@
 """Where randomness comes from: one generator per stream, and the stream's key is its identity.
 
 An experiment names a root seed; each variant of each query then has a stream of its own whose key is SHA-256
-over (root seed, mode, spec or noise family, query id, variant). Nothing depends on the order of the work, the
-batch size or the number of threads, and the first n variants are the same whatever N is. For real use there is
-no seed: every variant gets 256 fresh bits of the operating system.
+over (root seed, mode, spec or noise family, query id, query text, variant). Nothing depends on the order of the work,
+the batch size or the number of threads, and the first n variants are the same whatever N is. The text is part of the
+key because ids repeat: two collections that both have a query "1" must not share noise, or what was sent for one tells
+about the other. For real use there is no seed: every variant gets 256 fresh bits of the operating system.
 """
 
 import hashlib
@@ -16,20 +17,23 @@ import numpy as np
 Noise = Literal["independent", "common"]
 
 
-def stream(root: int | None, mode: Noise, owner: str, qid: str, variant: int) -> np.random.Generator:
+def stream(root: int | None, mode: Noise, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
     """Return the generator of one variant of one query.
 
     ``owner`` is the full spec with its value in ``independent`` mode and the noise family in ``common`` mode.
     With ``root=None`` the rest is ignored and the operating system provides the entropy.
 
-    >>> stream(7, "independent", "CMP@10", "q1", 0).random() == stream(7, "independent", "CMP@10", "q1", 0).random()
+    >>> same = [stream(7, "independent", "CMP@10", "q1", "a cat", 0).random() for _ in range(2)]
+    >>> same[0] == same[1]
     True
     """
-    if root is None:
-        return fresh()
+    return fresh() if root is None else keyed(root, mode, owner, qid, text, variant)
+
+
+def keyed(*identity: str | int) -> np.random.Generator:
+    """Return the generator of an identity: equal identities have equal generators, all others unrelated ones."""
     # JSON keeps the fields apart: ("a", "b1") and ("ab", "1") must not meet in one key.
-    identity = json.dumps([root, mode, owner, qid, variant]).encode()
-    return _generator(hashlib.sha256(identity).digest())
+    return _generator(hashlib.sha256(json.dumps(identity).encode()).digest())
 
 
 def fresh() -> np.random.Generator:

@@ -1,8 +1,19 @@
 """Checks for authors of mechanisms: a plugin proves itself with one call in its own tests."""
 
+import contextlib
+import dataclasses
+
+import pandas as pd
+
+from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee
-from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.base import Mechanism, default_value
+from quipukit.mechanisms.perturbation import Perturbation
+from quipukit.mechanisms.sampling import Sampling
+from quipukit.mechanisms.words import WordMechanism
+from quipukit.obfuscation import mechanism as bind_one
 from quipukit.obfuscation import obfuscate
+from quipukit.registry import built_in_names, mechanism_class
 from quipukit.specs import Spec
 
 _QUERIES = {
@@ -21,8 +32,9 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
     """Raise AssertionError, with the reason, where a mechanism breaks what every mechanism must keep.
 
     Its name is its identity; a seed fixes its output whatever the batch; the first variants do not depend on how
-    many are asked for; no query crashes it; unknown words are never sent (unless ``verbatim`` says that sending the
-    query is its purpose); it states what it guarantees.
+    many are asked for, nor on the mechanisms that run beside it, and theirs do not depend on it; no query crashes it;
+    unknown words are never sent (unless ``verbatim`` says that sending the query is its purpose); it states what it
+    guarantees.
     """
     name = repr(mechanism.spec)
     _require(isinstance(mechanism.spec, Spec), f"{name}: .spec must be a Spec")
@@ -39,12 +51,51 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
         fewer = _texts(obfuscate({qid: query}, mechanism, n - 1, seed=7), qid)
         _require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
         _require(len(mechanism.obfuscate(query, n)) == len(texts), f"{name}: obfuscate() gives another number")
+    _check_beside(mechanism, n)
     if not verbatim:
         sent = " ".join(together["query"]).split()
         _require(not set(sent) & set(_UNKNOWN), f"{name}: a word outside the vocabulary is sent verbatim")
 
 
-def _texts(obfuscated, qid: str) -> list[str]:  # type: ignore[no-untyped-def]
+def _check_beside(mechanism: Mechanism, n: int) -> None:
+    """Run a mechanism with others that it might share work with: what each sends must be what it sends alone."""
+    others = _others(mechanism)
+    for noise in ("independent", "common"):
+        alone = {one.spec: obfuscate(_QUERIES, one, n, seed=7, noise=noise) for one in (mechanism, *others)}
+        for order in ([mechanism, *others], [*others, mechanism]):
+            together = obfuscate(_QUERIES, order, n, seed=7, noise=noise)
+            for one in order:
+                mine = (together["mechanism"] == one.spec.family) & (together["value"] == one.value)
+                _require(
+                    together.loc[mine, "query"].tolist() == alone[one.spec]["query"].tolist(),
+                    f"{mechanism.spec!r}: in one batch with others, what {one.spec!r} sends changes ({noise} noise): "
+                    "its class sets shares_work, but its batch_key is equal for mechanisms that do not work alike",
+                )
+
+
+def _others(mechanism: Mechanism) -> list[Mechanism]:
+    """Return the mechanism at other values, and the built-in ones of its kind on the same words."""
+    found: dict[Spec, Mechanism] = {}
+    kind = next((base for base in (Perturbation, Sampling) if isinstance(mechanism, base)), None)
+    names = [name for name in built_in_names() if kind and issubclass(mechanism_class(name), kind)]
+    words = mechanism if isinstance(mechanism, WordMechanism) else None
+    seen = {name: getattr(words, name) for name in ("oov", "tokenizer", "unsafe")} if words else {}
+    for name in names or ("AEA", "Identity"):
+        cls = mechanism_class(name)
+        for factor in (1, 2) if cls.parameter else (None,):
+            value = None if factor is None else factor * default_value(cls)
+            with contextlib.suppress(SpecError):  # a vocabulary may be too small for one of them
+                one = bind_one(Spec(name, tuple(seen.items()), value), vectors=words.vectors if words else None)
+                found[one.spec] = one
+    if mechanism.parameter:
+        for value in {*mechanism.grid, mechanism.value / 2, mechanism.value * 2}:
+            with contextlib.suppress(SpecError):  # not every value is a valid one
+                other = dataclasses.replace(mechanism, **{mechanism.parameter: value})
+                found[other.spec] = other
+    return [one for spec, one in found.items() if spec != mechanism.spec]
+
+
+def _texts(obfuscated: pd.DataFrame, qid: str) -> list[str]:
     return list(obfuscated.loc[obfuscated["qid"] == qid, "query"])
 
 

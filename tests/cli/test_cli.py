@@ -323,5 +323,5 @@ def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monke
 
 def test_notes_are_grouped_by_what_they_say() -> None:
     note = {"parameter": "epsilon", "value": 1.0, "qid": "1", "flag": "oov", "count": 2}
-    lines = note_lines([{**note, "mechanism": "CMP"}, {**note, "mechanism": "TEM"}])
+    lines = note_lines(pd.DataFrame([{**note, "mechanism": "CMP"}, {**note, "mechanism": "TEM"}]))
     assert lines == ["note: CMP, TEM: 2 words outside the vocabulary, treated by the policy 'oov'"]

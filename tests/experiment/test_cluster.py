@@ -26,6 +26,7 @@ from quipukit.experiment import worker as at_work
 from quipukit.experiment.cluster import dask_help
 from quipukit.experiment.watch import Progress, Watch
 from quipukit.home import cache_home
+from quipukit.obfuscation import obfuscate_with_notes
 from quipukit.results import Result
 from tests.experiment.moody import Words, set_mood
 
@@ -228,14 +229,15 @@ def test_queries_may_be_divided_in_any_way(folder: Path, noise: Any) -> None:
         ["Random"],
     ):
         members = [qk.mechanism(name, vectors=vectors) for name in names]
-        whole = qk.obfuscate(queries, members, 4, seed=5, noise=noise)
+        whole = obfuscate_with_notes(queries, members, 4, seed=5, noise=noise)
         parts = [
-            qk.obfuscate(queries.iloc[part], members, 4, seed=5, noise=noise)
+            obfuscate_with_notes(queries.iloc[part], members, 4, seed=5, noise=noise)
             for part in cluster._slices(len(queries), 1, 9)
         ]
         joined = cluster._joined(members, parts)
-        pd.testing.assert_frame_equal(joined, whole)
-        assert joined.attrs == whole.attrs
+        pd.testing.assert_frame_equal(joined.table, whole.table)
+        pd.testing.assert_frame_equal(joined.notes, whole.notes)
+        assert joined.table.attrs == whole.table.attrs
 
 
 @pytest.mark.slow

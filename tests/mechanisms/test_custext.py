@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -133,7 +134,8 @@ def test_stop_words_are_kept_only_on_demand():
     keeping = CusText(epsilon=1, k=4, keep_stopwords=True, vectors=vectors)
     assert {text.split()[0] for text in keeping.obfuscate("the cat", 100)} == {"the"}
     assert keeping.log_prob("the", "the") == 0
-    assert "stop words" in str(keeping.guarantee)
+    # What is sent as it is has no privacy, and a promise with an exception is none.
+    assert isinstance(keeping.guarantee, NoGuarantee) and "stop words" in str(keeping.guarantee)
     # A stop word that the vocabulary lacks is an unknown word, and is not sent.
     assert all(text.split()[0] in vectors.words for text in keeping.obfuscate("and cat", 50))
 
@@ -142,9 +144,19 @@ def test_guarantees():
     groups = CusText(epsilon=4, k=7, vectors=cloud()).guarantee
     assert isinstance(groups, LocalDP)
     assert groups.epsilon == 4
-    assert "7 to 13" in groups.among
+    assert groups.among == "the words of one group of 7 to 11"  # 60 words: eight groups, four words left over
     for mapping in ("topk", "aggressive"):
         assert isinstance(CusText(epsilon=4, mapping=mapping, vectors=cloud()).guarantee, NoGuarantee)
+
+
+@pytest.mark.parametrize("count", [1, 3, 9, 13, 19, 20, 24, 37])
+def test_the_guarantee_names_the_groups_that_there_are(count):
+    vectors = Vectors([f"w{i}" for i in range(count)], np.random.default_rng(count).standard_normal((count, 2)))
+    mechanism = CusText(epsilon=1, vectors=vectors)
+    sizes = [len(rows) for rows in mechanism.grouping.members]
+    stated = [int(number) for number in re.findall(r"\d+", mechanism.guarantee.among)]
+    assert stated[0] <= min(sizes) and max(sizes) <= stated[-1] <= 19
+    assert count >= 20 or stated == [count]
 
 
 @pytest.mark.parametrize("k", [1, 0, -3, 2.5, math.nan, "ten", None, True])

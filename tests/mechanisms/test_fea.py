@@ -14,6 +14,7 @@ from quipukit.guarantees import NoGuarantee
 from quipukit.lexical import STOP_WORDS, content_words, stem, stems, text_words
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.mechanisms.fea import FEA, local_index, term_sets, window_queries, windows
+from quipukit.obfuscation import obfuscate_with_notes
 from quipukit.smallindex import SmallIndex
 from quipukit.specs import spec
 from quipukit.text import key, tokenise
@@ -335,10 +336,14 @@ def test_a_wrong_corpus_is_refused(collection: object) -> None:
         FEA(window=16, collection=collection)
 
 
-def test_a_flood_of_candidates_is_refused() -> None:
+def test_a_flood_of_candidates_is_flagged_and_the_others_go_on() -> None:
     corpus = [("1", "secret " + " ".join("".join(p) for p in itertools.product("bcdfg", repeat=4)))]
-    with pytest.raises(SpecError, match="smaller window"):
-        FEA(window=600, collection=corpus).obfuscate("secret")
+    corpus += [("2", "plain words, few of them")]
+    mechanism = FEA(window=600, collection=corpus)
+    done = obfuscate_with_notes({"long": "secret", "short": "plain"}, [mechanism], 2)
+    assert set(done.table["qid"]) == {"short"}
+    flags = done.notes.loc[done.notes["qid"] == "long", "flag"]
+    assert set(flags) == {"no_obfuscation", "too_many"}
     assert FEA(window=6, collection=corpus).obfuscate("secret")
 
 

@@ -178,6 +178,36 @@ def test_twins_are_distinct_words_to_vickrey():
     assert refuted(assert_binomial, firsts, 20_000, 0.7)
 
 
+def test_the_output_does_not_depend_on_the_choice_of_axes(monkeypatch):
+    # LAPACK may turn the sign of any eigenvector and, where eigenvalues meet, choose other ones altogether: two
+    # machines, or two BLAS builds, do. The first two coordinates here have the same variance, to the last bit.
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-3, 3)], float)
+    words = [f"w{i}" for i in range(len(corners))]
+    eigh = np.linalg.eigh
+
+    def turned(matrix):
+        values, axes = eigh(matrix)
+        axes = axes.copy()
+        axes[:, 0], axes[:, 1] = (axes[:, 0] + axes[:, 1]) / np.sqrt(2), (axes[:, 0] - axes[:, 1]) / np.sqrt(2)
+        axes[:, 2] *= -1
+        np.testing.assert_allclose((axes * values) @ axes.T, matrix, atol=1e-12)  # as good a decomposition
+        return values, axes
+
+    def texts(cls):
+        mechanism = cls(epsilon=3, vectors=Vectors(words, corners))
+        factor = ellipsoid(mechanism.vectors, 1.0).factor
+        return mechanism.obfuscate(" ".join(words), 50, np.random.default_rng(6)), factor
+
+    for cls in (Mahalanobis, VickreyMhl):
+        here, factor = texts(cls)
+        np.testing.assert_allclose(factor, factor.T)
+        with monkeypatch.context() as patch:
+            patch.setattr(np.linalg, "eigh", turned)
+            there, other = texts(cls)
+        np.testing.assert_allclose(factor, other, atol=1e-12)
+        assert here == there
+
+
 def test_one_dimension_has_one_ellipsoid():
     line = Vectors(["a", "b", "c"], [[0.0], [1.0], [5.0]])
     assert ellipsoid(line, 1.0).factor == pytest.approx(np.array([[1.0]]))

@@ -97,7 +97,7 @@ def test_samples_follow_the_closed_form(name, word):
         place, token = Place(cloud().matrix[word].astype(np.float64), word), cloud().words[word]
     points = 100_000
     if name == "WBB published":
-        place = Place(place.point, place.row, (place,))
+        place = Place(place.point, place.row, mechanism.query_context([place]))
     rows = mechanism.sample(mechanism.neighbourhood(place), (np.arange(points) + 0.5) / points)
     counts = np.bincount(rows, minlength=60)
     law = np.exp([mechanism.log_prob(y, token) for y in cloud().words])

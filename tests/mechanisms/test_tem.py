@@ -88,6 +88,20 @@ def test_a_word_just_at_gamma_is_near():
     assert found[1] == pytest.approx(found[2], rel=1e-12)
 
 
+def test_beta_bounds_a_far_word_for_words_of_the_vocabulary_alone():
+    # As the documentation says: at this epsilon an unknown word gets a far one with hundreds of times beta.
+    tem = TEM(epsilon=20, vectors=cloud())
+    words = cloud().words
+
+    def far(word: str, point: np.ndarray) -> float:
+        gaps = np.linalg.norm(cloud().matrix - point, axis=1)
+        return float(np.array(law(tem, word))[gaps > tem.truncation].sum())
+
+    assert max(far(word, cloud().vector(word)) for word in words) <= 0.001
+    assert far("unknown", cloud().mean) > 0.3
+    assert "It does not for an unknown word" in (TEM.__doc__ or "")
+
+
 def test_a_place_far_from_every_word():
     # No word is within gamma of the mean: all are alike, and none of the arithmetic is 0 / 0.
     far = Vectors(["a", "b"], [[-1e3], [1e3]])

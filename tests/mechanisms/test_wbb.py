@@ -76,11 +76,11 @@ def test_published_mode_reads_distances_by_the_whole_query():
     mechanism = WBB(epsilon=1, mode="published", all_tokens=True, vectors=cloud())
     alone = Place(cloud().matrix[3].astype(np.float64), 3)
     other = Place(cloud().matrix[50].astype(np.float64), 50)
-    together = mechanism.neighbourhood(Place(alone.point, 3, (alone, other)))
+    together = mechanism.neighbourhood(Place(alone.point, 3, mechanism.query_context([alone, other])))
     joined = np.concatenate([box(cloud(), 3, 2, 15)[1], box(cloud(), 50, 2, 15)[1]])
     assert together.centre == pytest.approx(joined.mean())
     assert together.spread == pytest.approx(joined.std())
-    own = mechanism.neighbourhood(Place(alone.point, 3, (alone,)))
+    own = mechanism.neighbourhood(Place(alone.point, 3, mechanism.query_context([alone])))
     assert own.centre == pytest.approx(box(cloud(), 3, 2, 15)[1].mean())
     # A word alone: log_prob is that of a query of one word, weights proportional to the sigmoid.
     rows, distances = box(cloud(), 3, 2, 15)

@@ -278,7 +278,7 @@ def test_guarantees():
     groups = make("CusText", 10).guarantee
     assert isinstance(groups, LocalDP)
     assert groups.epsilon == 10
-    assert "3 to 5" in groups.among
+    assert groups.among.startswith("the words of one group of 3")
     plus = make("SanText+", 10).guarantee
     assert isinstance(plus, MetricDP)
     assert plus.scope != "all words"
@@ -286,6 +286,19 @@ def test_guarantees():
         assert isinstance(make(name).guarantee, NoGuarantee)
         assert len(make(name).guarantee.reason) > 20
     assert isinstance(Identity().guarantee, NoGuarantee)
+
+
+def test_what_is_promised_is_true_of_the_options():
+    # A dropped word shows in the length: only words of the vocabulary look alike.
+    assert make("Random", oov="drop").guarantee == LocalDP(0, "words of the vocabulary")
+    for policy in ("anchor", "uniform", "gaussian"):
+        assert make("Random", oov=policy).guarantee == LocalDP(0, "all words")
+    plus = make("SanText+", 10)
+    count = len(plus.vectors)
+    # By the order of the rows, whatever that is; nothing here counts how rare a word is.
+    assert plus.guarantee.scope == f"only the last {count - plus.first_sensitive:,} of {count:,} words in file order"
+    assert "rare" not in str(plus.guarantee)
+    assert isinstance(make("CusText", 10, keep_stopwords=True).guarantee, NoGuarantee)
 
 
 @pytest.mark.parametrize("name", ["CMP", "Mahalanobis", "VickreyCMP", "SanText", "TEM"])

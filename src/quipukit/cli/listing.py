@@ -80,21 +80,27 @@ def _collections() -> list[dict[str, str]]:
 
 
 def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
-    from quipukit.mechanisms.base import option_fields
+    from quipukit.errors import SpecError
+    from quipukit.mechanisms.base import default_value, option_fields
     from quipukit.obfuscation import mechanism
     from quipukit.registry import mechanism_class
     from quipukit.specs import Spec
 
     cls = mechanism_class(name)
-    bound = mechanism(Spec(cls.name, (), cls.default if cls.parameter else None), vectors)
+    value, guarantee = None, ""
+    try:
+        value = default_value(cls) if cls.parameter else None
+        guarantee = str(mechanism(Spec(cls.name, (), value), vectors).guarantee)
+    except SpecError as fault:  # of a plugin: one that cannot be described must not hide the others
+        guarantee = f"not known: {fault}"
     return {
         "name": cls.name,
         "parameter": cls.parameter,
-        "default": cls.default if cls.parameter else None,
+        "default": value,
         "grid": list(cls.grid),
         "strategy": cls.strategy,
         "summary": cls.summary,
-        "guarantee": str(bound.guarantee),
+        "guarantee": guarantee,
         "options": ", ".join(f"{field.name}={field.default!r}" for field in option_fields(cls)),
         "reference": cls.reference,
     }

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from quipukit.errors import InputError, SpecError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from quipukit.guarantees import Guarantee
     from quipukit.mechanisms.base import Mechanism
+    from quipukit.obfuscation import Obfuscation
 
 _DEFAULT = "VickreyMhl"
 VECTORS_HELP = "Word vectors: the name of a pack or of installed ones, or a text file. [the default pack]"
@@ -56,8 +59,8 @@ def obfuscate(
 ) -> None:
     """Obfuscate a query, or a file of queries, with one or more mechanisms."""
     from quipukit import files
-    from quipukit.obfuscation import bind
-    from quipukit.obfuscation import obfuscate as run
+    from quipukit.frames import queries_frame
+    from quipukit.obfuscation import bind, obfuscate_with_notes
     from quipukit.vectors.sources import load_vectors
 
     asked = queries_of(query, queries, collection)
@@ -67,20 +70,22 @@ def obfuscate(
     named = vectors is not None or vocabulary_filter is not None
     mechanisms = bind(specs, vectors=load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None)
     with progress("obfuscating") as show:
-        table = run(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
+        done = obfuscate_with_notes(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
+    table = done.table
+    spent = Spent(mechanisms, queries_frame(asked), n, seed, noise)
     if output is not None:
         files.write_obfuscated(table, output)
         say(f"wrote {len(table):,} obfuscated queries to {output}")
-        for line in budget_lines(mechanisms, n):
+        for line in spent.lines():
             say(line)
     elif as_json:
-        print_json(_as_json(mechanisms, table, n, seed, noise))
+        print_json(_as_json(spent, done))
     elif as_tsv:
         print_tsv(files.with_budget(table))
     else:
-        _print(mechanisms, table, n, with_ids=table["qid"].nunique() > 1)
+        _print(table, spent.lines(), with_ids=table["qid"].nunique() > 1)
     if not as_json:  # JSON has them inside
-        for line in note_lines(table.attrs["notes"]):
+        for line in note_lines(done.notes):
             say(line)
 
 
@@ -120,55 +125,89 @@ def queries_of(query: str | None, file: Path | None, collection: str | None) -> 
 
 def _specs(names: Sequence[str], epsilons: Sequence[float]) -> list[Any]:
     """Combine every mechanism that does not set its parameter with every epsilon, or with its default."""
+    from quipukit.mechanisms.base import default_value
     from quipukit.obfuscation import with_values
+    from quipukit.specs import format_value
 
     def usual(cls: "type[Mechanism]") -> list[float]:
         if epsilons:
-            raise SpecError(f"{cls.name} has no epsilon; set its {cls.parameter}, as in {cls.name}@{cls.grid[0]:g}.")
-        return [cls.default]
+            example = format_value(cls.grid[0] if cls.grid else default_value(cls))
+            raise SpecError(f"{cls.name} has no epsilon; set its {cls.parameter}, as in {cls.name}@{example}.")
+        return [default_value(cls)]
 
     return with_values(names, epsilons, usual)
 
 
-def budget_lines(mechanisms: Sequence["Mechanism"], n: int) -> list[str]:
-    """Say what each setting promises, and what n variants add up to."""
-    return [f"{one.spec!r}: {one.guarantee}{_composed(one, n)}" for one in mechanisms]
+@dataclass(frozen=True)
+class Spent:
+    """What was promised and what it cost: each setting alone, per query, and all settings together."""
+
+    mechanisms: Sequence["Mechanism"]
+    queries: "pd.DataFrame"
+    n: int
+    seed: int | None
+    noise: str
+
+    def per_query(self, mechanism: "Mechanism") -> list[float]:
+        """Return N * L * epsilon of every query, L its number of words; nothing where there is no epsilon."""
+        if mechanism.parameter != "epsilon":
+            return []
+        return [self.n * mechanism.value * mechanism.spent_on(query) for query in self.queries["query"]]
+
+    def joint(self) -> "Guarantee":
+        """Return what all settings promise together."""
+        from quipukit.guarantees import joint
+        from quipukit.mechanisms.base import RootSeed
+
+        owner = RootSeed(self.seed, self.noise).owner  # type: ignore[arg-type]
+        return joint([(owner(one), one.guarantee) for one in self.mechanisms]).composed(self.n)
+
+    def lines(self) -> list[str]:
+        """Say what each setting promises, what n variants add up to, and what all settings promise together."""
+        lines = [f"{one.spec!r}: {one.guarantee}{self._composed(one)}" for one in self.mechanisms]
+        if len(self.mechanisms) > 1:
+            lines.append(f"all settings together, N = {self.n} ({self.noise} noise): {self.joint()}")
+        return lines
+
+    def _composed(self, mechanism: "Mechanism") -> str:
+        each = self.per_query(mechanism)
+        if not each:
+            return ""
+        total = plain(mechanism.value * self.n)
+        query = plain(max(each))
+        if len(each) > 1:
+            query = f"{plain(round(sum(each) / len(each), 2))} in the mean, {query} at most"
+        if mechanism.guarantee.private:
+            return f"; N = {self.n}, composed budget {total}, per query {query}"
+        return f" (N * epsilon = {total}, N * L * epsilon = {query})"
 
 
-def _composed(mechanism: "Mechanism", n: int) -> str:
-    if mechanism.parameter != "epsilon":
-        return ""
-    total = plain(mechanism.value * n)
-    return f"; N = {n}, composed budget {total}" if mechanism.guarantee.private else f" (N * epsilon = {total})"
-
-
-def _as_json(
-    mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, seed: int | None, noise: str
-) -> dict[str, Any]:
-    flags = table.attrs["notes"]
+def _as_json(spent: Spent, done: "Obfuscation") -> dict[str, Any]:
     settings = []
-    for one in mechanisms:
-        mine = {"mechanism": one.spec.family, "value": one.value}
-        rows = table[(table["mechanism"] == one.spec.family) & (table["value"] == one.value)]
+    for one in spent.mechanisms:
+        rows, flags = (
+            frame[(frame["mechanism"] == one.spec.family) & (frame["value"] == one.value)]
+            for frame in (done.table, done.notes)
+        )
+        each = spent.per_query(one)
         settings.append(
             {
-                **mine,
+                "mechanism": one.spec.family,
+                "value": one.value,
                 "parameter": one.parameter,
-                "n": n,
-                "budget": one.value * n if one.parameter == "epsilon" else None,
+                "n": spent.n,
+                "budget": one.value * spent.n if each else None,
+                "budget_query": dict(zip(spent.queries["qid"], each, strict=True)) if each else None,
                 "guarantee": str(one.guarantee),
                 "variants": rows[["qid", "variant", "query"]].to_dict("records"),
-                "notes": [
-                    {key: note[key] for key in ("qid", "flag", "count")}
-                    for note in flags
-                    if all(note[key] == value for key, value in mine.items())
-                ],
+                "notes": flags[["qid", "flag", "count"]].to_dict("records"),
             }
         )
-    return {"n": n, "seed": seed, "noise": noise, "settings": settings}
+    chosen = {"n": spent.n, "seed": spent.seed, "noise": spent.noise}
+    return {**chosen, "together": str(spent.joint()), "settings": settings}
 
 
-def _print(mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, with_ids: bool) -> None:
+def _print(table: "pd.DataFrame", caption: Sequence[str], with_ids: bool) -> None:
     headings = ["mechanism", "parameter", "value", *(["qid"] if with_ids else []), "obfuscated query"]
     rows = []
     last: tuple[Any, ...] = ()
@@ -177,20 +216,21 @@ def _print(mechanisms: Sequence["Mechanism"], table: "pd.DataFrame", n: int, wit
         # A setting is named once, above its variants: the eye finds where the next one begins.
         rows.append([*(setting if setting != last else ("", "", "")), *([row.qid] if with_ids else []), row.query])
         last = setting
-    print_table("", headings, rows, "\n".join(budget_lines(mechanisms, n)))
+    print_table("", headings, rows, "\n".join(caption))
 
 
-def note_lines(notes: Sequence[dict[str, Any]]) -> list[str]:
+def note_lines(notes: "pd.DataFrame") -> list[str]:
     """Put the flags of a run into words, one line for each kind."""
     words = {
         "oov": "words outside the vocabulary, treated by the policy 'oov'",
         "passed": "words sent as they are, by the mechanism's definition",
         "empty": "queries with nothing to obfuscate, so their variants are empty",
         "no_obfuscation": "queries for which no variant was found, so nothing is sent",
+        "too_many": "queries with too many candidates to weigh (a smaller window or fewer terms has fewer)",
         "fewer": "variants fewer than asked for, since there are no more",
     }
     counts: dict[tuple[str, float, str], int] = {}
-    for note in notes:
+    for note in notes.to_dict("records"):
         setting = (str(note["mechanism"]), float(note["value"]), str(note["flag"]))
         counts[setting] = counts.get(setting, 0) + int(note["count"])
     mechanisms: dict[tuple[str, int], list[str]] = {}

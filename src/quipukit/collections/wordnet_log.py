@@ -30,7 +30,7 @@ import numpy as np
 
 from quipukit.collections.wordnet_glosses import Topic
 from quipukit.errors import InputError
-from quipukit.seeds import stream
+from quipukit.seeds import keyed
 from quipukit.text import key
 from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import Pos, Synset, WordNet
@@ -94,23 +94,23 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
         least = 3 * PER_CENTRE * len(centres)
         raise InputError(f"a log around {len(centres)} concepts needs at least {least:,} entries (asked for {size:,}).")
     writer = _Writer(wordnet)
-    rng = stream(seed, "independent", OWNER, "centres", 0)
+    rng = keyed(seed, "independent", OWNER, "centres", 0)
     while len(centres) < crowds:
         centre = writer.draw(rng)
         if len(writer.neighbours(centre)) >= COMPANY:
             centres[centre] = None
     entries = {key(topic.query): Entry(topic.query, topic.synsets[0], topic.synsets[0]) for topic in topics}
     for centre in centres:
-        rng = stream(seed, "independent", OWNER, centre, 0)
+        rng = keyed(seed, "independent", OWNER, centre, 0)
         goal = len(entries) + PER_CENTRE
         for entry in writer.crowd(rng, centre):
             _add(entries, entry)
             if len(entries) == goal:
                 break
-    rng = stream(seed, "independent", OWNER, "rest", 0)
+    rng = keyed(seed, "independent", OWNER, "rest", 0)
     while len(entries) < size:
         _add(entries, writer.alone(rng))
-    order = stream(seed, "independent", OWNER, "order", 0).permutation(len(entries))
+    order = keyed(seed, "independent", OWNER, "order", 0).permutation(len(entries))
     found = list(entries.values())
     return [found[row] for row in order]
 

@@ -33,8 +33,9 @@ from quipukit.experiment import worker
 from quipukit.experiment.inputs import Inputs
 from quipukit.experiment.stages import run_here
 from quipukit.experiment.worker import Answer, Chunk, Part, Sealed, Source, Terms
-from quipukit.frames import OBFUSCATED
+from quipukit.frames import NOTES, OBFUSCATED, Table
 from quipukit.mechanisms.base import Mechanism
+from quipukit.obfuscation import Obfuscation
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -155,7 +156,7 @@ class Crew:
         seed: int,
         noise: Any,
         tell: Callable[[float], None],
-    ) -> Iterator[tuple[list[Mechanism], pd.DataFrame]]:
+    ) -> Iterator[tuple[list[Mechanism], Obfuscation]]:
         """Obfuscate with groups of mechanisms, the queries divided so that all workers are busy."""
         slices = _slices(len(queries), len(groups), self._threads)
         places = [(group, slice_) for group in range(len(groups)) for slice_ in range(len(slices))]
@@ -170,15 +171,15 @@ class Crew:
             )
             for group, slice_ in places
         )
-        tables: dict[int, dict[int, pd.DataFrame]] = {}
+        parts: dict[int, dict[int, Obfuscation]] = {}
         done = 0.0
         for number, answer in self.run(worker.obfuscate_part, orders):
             group, slice_ = places[number]
-            tables.setdefault(group, {})[slice_] = answer.content
+            parts.setdefault(group, {})[slice_] = answer.content
             done += len(groups[group]) / len(slices)
             tell(done)
-            if len(tables[group]) == len(slices):
-                yield groups[group], _joined(groups[group], [table for _, table in sorted(tables.pop(group).items())])
+            if len(parts[group]) == len(slices):
+                yield groups[group], _joined(groups[group], [part for _, part in sorted(parts.pop(group).items())])
 
     def encoder_for(self, encoder: Encoder) -> Encoder:
         """Return an encoder that has its texts encoded by the workers."""
@@ -439,16 +440,18 @@ def _chunks(lengths: "np.ndarray[Any, np.dtype[np.int64]]", most: int) -> "list[
     return chunks
 
 
-def _joined(members: Sequence[Mechanism], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join what was found for slices of the queries: the table that one call for all of them would give."""
+def _joined(members: Sequence[Mechanism], parts: Sequence[Obfuscation]) -> Obfuscation:
+    """Join what was found for slices of the queries: what one call for all of them would give."""
     place = {(member.spec.family, member.value): number for number, member in enumerate(members)}
-    flags = [record for table in tables for record in table.attrs["notes"]]
-    n = tables[0].attrs["n"]
-    joined = pd.concat([table.rename_axis(None) for table in tables], ignore_index=True)
-    places = [place[setting] for setting in zip(joined["mechanism"], joined["value"], strict=True)]
-    joined = OBFUSCATED.check(joined.iloc[np.argsort(places, kind="stable")])
-    joined.attrs = {"n": n, "notes": sorted(flags, key=lambda flag: place[flag["mechanism"], flag["value"]])}
-    return joined
+
+    def join(table: Table, frames: list[pd.DataFrame]) -> pd.DataFrame:
+        joined = pd.concat(frames, ignore_index=True)
+        places = [place[setting] for setting in zip(joined["mechanism"], joined["value"], strict=True)]
+        return table.check(joined.iloc[np.argsort(places, kind="stable")])
+
+    table = join(OBFUSCATED, [part.table for part in parts])
+    table.attrs = dict(parts[0].table.attrs)
+    return Obfuscation(table, join(NOTES, [part.notes for part in parts]))
 
 
 def _itself(something: Any) -> Any:

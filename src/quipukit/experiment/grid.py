@@ -1,13 +1,14 @@
 """Grids: which mechanisms at which settings, and the set-ups of the published experiments."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quipukit.errors import QuipukitError, SpecError
-from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.base import Mechanism, default_value
 from quipukit.obfuscation import mechanism, with_values
-from quipukit.specs import Spec
+from quipukit.specs import Spec, format_value
 
 # Nothing hidden and everything hidden: every experiment measures both.
 REFERENCES = ("Identity", "Random")
@@ -64,7 +65,20 @@ def expand(names: Sequence[str | Spec], epsilons: Sequence[float] = ()) -> list[
     >>> expand(["AEA", "CMP"], [5, 10])
     [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
     """
-    return list(dict.fromkeys(with_values([*names, *REFERENCES], epsilons, lambda cls: cls.grid)))
+    return list(dict.fromkeys(with_values([*names, *REFERENCES], epsilons, _usual)))
+
+
+def _usual(cls: type[Mechanism]) -> tuple[float, ...]:
+    """Return the grid of a mechanism; one without a grid is measured at its default, and that is said."""
+    if cls.grid:
+        return cls.grid
+    value = default_value(cls)
+    warnings.warn(
+        f"{cls.name} has no grid, so it is measured at its default alone ({cls.parameter} = {format_value(value)}); "
+        f"set 'grid' in the class, or name values as in {cls.name}@{format_value(value)}.",
+        stacklevel=2,
+    )
+    return (value,)
 
 
 def bind_grid(specs: Sequence[Spec], skip: bool, **resources: Any) -> tuple[list[Mechanism], list[dict[str, str]]]:

@@ -9,6 +9,7 @@ from quipukit.experiment.inputs import Inputs
 from quipukit.experiment.likeness import COLUMNS
 from quipukit.experiment.stages import Cell, Stages
 from quipukit.frames import SETTING
+from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.results import SETTINGS
 from quipukit.vectors.unknown import unknown_words
@@ -35,6 +36,7 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
         "guarantee": "not known: obfuscated elsewhere" if mechanism is None else str(mechanism.guarantee),
         "private": int(mechanism is not None and mechanism.guarantee.private),
         "budget": setting.value * asked if setting.parameter == "epsilon" else np.nan,
+        "budget_query": _per_query(stages, mechanism) * asked,
         "n": asked,
         "variants": len(sent) / (len(cells) * len(inputs.queries)),
         "nothing": len(inputs.queries) - sent["qid"].nunique(),
@@ -42,6 +44,13 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
         "oov_policy": mechanism.oov if isinstance(mechanism, WordMechanism) else "",
         **{name: float(likeness[name].mean()) for name in COLUMNS},
     }
+
+
+def _per_query(stages: Stages, mechanism: Mechanism | None) -> float:
+    """Return what one variant of a query spends in the mean over the queries: L * epsilon, L its number of words."""
+    if mechanism is None or mechanism.parameter != "epsilon":
+        return np.nan
+    return mechanism.value * float(np.mean([mechanism.spent_on(query) for query in stages.inputs.queries["query"]]))
 
 
 def _unknown_share(stages: Stages, cell: Cell) -> float:

@@ -32,7 +32,7 @@ from quipukit.experiment.watch import Clock, Progress
 from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
-from quipukit.obfuscation import notes, obfuscate, plan
+from quipukit.obfuscation import Obfuscation, obfuscate_with_notes, plan
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.load import load_retriever, load_scorer, plugin_system
@@ -41,8 +41,8 @@ from quipukit.retrieval.saved import Saved
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
 _KEPT_ANSWERS = 200_000
 
-# Obfuscates queries with some mechanisms that share work: (queries, mechanisms, n, seed, noise) -> (obfuscated, notes).
-Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], pd.DataFrame]]]
+# Obfuscates queries with groups of mechanisms that share work: (queries, groups, n, seed, noise, tell) -> by group.
+Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], Obfuscation]]]
 
 
 _Name = Callable[..., str]
@@ -186,11 +186,10 @@ class Stages:
                     show(before + part, len(missing))
 
                 found = self.run_groups(self.inputs.queries, groups, options.n, seed, options.noise, tell)
-                for members, table in found:
-                    flags = notes(table)
+                for members, part in found:
                     for member in members:
                         cell = by_spec[member.spec]
-                        self._save_obfuscated(cell, cell.of(table), cell.of(flags))
+                        self._save_obfuscated(cell, cell.of(part.table), cell.of(part.notes))
                     finished += len(members)
                     show(finished, len(missing))
 
@@ -455,7 +454,7 @@ def run_here(
     seed: int,
     noise: str,
     tell: Callable[[float], None],
-) -> Iterator[tuple[list[Mechanism], pd.DataFrame]]:
+) -> Iterator[tuple[list[Mechanism], Obfuscation]]:
     """Obfuscate group after group in this process."""
     before = 0
     for members in groups:
@@ -463,5 +462,6 @@ def run_here(
         def part(done: float, total: float, before: int = before, count: int = len(members)) -> None:
             tell(before + count * done / max(total, 1))
 
-        yield members, obfuscate(queries, members, n, seed=seed, noise=noise, progress=part)  # type: ignore[arg-type]
+        chosen: Any = {"seed": seed, "noise": noise}
+        yield members, obfuscate_with_notes(queries, members, n, **chosen, progress=part)
         before += len(members)

@@ -27,7 +27,7 @@ from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError, QuipukitError
 from quipukit.experiment.codeprint import code_of, code_of_object, hash_of
 from quipukit.mechanisms.base import Mechanism
-from quipukit.obfuscation import mechanism, obfuscate
+from quipukit.obfuscation import Obfuscation, mechanism, obfuscate_with_notes
 from quipukit.registry import mechanism_class
 from quipukit.seeds import Noise
 from quipukit.vectors.sources import load_vectors
@@ -128,10 +128,10 @@ def obfuscate_part(order: Sealed) -> Sealed:
     """Obfuscate some queries with some mechanisms."""
     part: Part = order.content
 
-    def work() -> pd.DataFrame:
+    def work() -> Obfuscation:
         _agree(part.terms)
         members = [_bound(part.terms, one) for one in part.specs]
-        return obfuscate(part.queries, members, part.n, seed=part.seed, noise=part.noise)
+        return obfuscate_with_notes(part.queries, members, part.n, seed=part.seed, noise=part.noise)
 
     return _answered(work)
 

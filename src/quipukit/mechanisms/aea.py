@@ -24,7 +24,8 @@ _UP: tuple[Relation, ...] = (
     "part_holonym",
     "substance_holonym",
 )
-_PARTS = re.compile(r"[\s-]+")
+_PARTS = re.compile(r"[\s\-/]+")
+_LONGEST = 4  # words of a query that one candidate may hold, written as one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +40,11 @@ class AEA(QueryMechanism):
     n texts, all of them come, in random order. Variant i takes one step of a shuffle with its own
     generator, so the first n do not depend on N.
 
-    No word of the query is sent, alone or inside a longer candidate (``include_original=True`` lets a word
-    stand for itself, but never the whole query), and no slur or obscenity. Stop words are dropped, or sent with
-    ``keep_stopwords=True``. A word without candidates is dropped; ``oov="keep"`` sends it, and is refused
-    without ``unsafe=True``.
+    No word of the query is sent, alone or inside a longer candidate, nor written otherwise ("baby-sitter" and "baby
+    sitter" for "babysitter": case, blanks and punctuation do not count). ``include_original=True`` lets a word stand
+    for itself, but never the whole query. No slur or obscenity is sent either. Stop words are dropped, or sent with
+    ``keep_stopwords=True``. A word without candidates is dropped; ``oov="keep"`` sends it, and is refused without
+    ``unsafe=True``.
 
     Guarantee: none. The candidates are relatives of the word, so their set all but names it.
 
@@ -59,7 +61,7 @@ class AEA(QueryMechanism):
     reference: ClassVar[str] = "Arampatzis et al., Information Retrieval 16(6), 2013"
     parameter: ClassVar[str] = "level"
     grid: ClassVar[tuple[float, ...]] = (3.0, 4.0, 5.0)
-    default: ClassVar[float] = 3.0
+    default: ClassVar[float | None] = 3.0
 
     level: int
     senses: int | str = 1
@@ -94,7 +96,7 @@ class AEA(QueryMechanism):
 
     def candidates(self, word: str) -> tuple[str, ...]:
         """Return what can replace a word, the nearest first; nothing for a stop word or an unknown word."""
-        return self._without(_relatives(self.wordnet, word, self.level, self._senses), [word])
+        return self._without(_relatives(self.wordnet, word, self.level, self._senses), self._forms([word]))
 
     def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
         tokens = tokenise(query, self._known, self.tokenizer)  # type: ignore[arg-type]
@@ -103,13 +105,13 @@ class AEA(QueryMechanism):
         flags: dict[str, int] = {}
         choices: list[tuple[str, ...]] = []
         replaced = 0
-        content = [token for token in tokens if not is_stop_word(token)]
+        forms = self._forms([token for token in tokens if not is_stop_word(token)])
         for token in tokens:
             if is_stop_word(token):
                 if self.keep_stopwords:
                     choices.append((token,))
                 continue
-            found = self._without(_relatives(self.wordnet, token, self.level, self._senses), content)
+            found = self._without(_relatives(self.wordnet, token, self.level, self._senses), forms)
             if found:
                 replaced += 1
                 choices.append((token, *found) if self.include_original else found)
@@ -120,7 +122,7 @@ class AEA(QueryMechanism):
         verbatim = self.oov == "keep"
         texts: list[str] = []
         if replaced or verbatim:
-            banned = set() if verbatim else {key(query), " ".join(tokens)}
+            banned = set() if verbatim else {_letters(query), _letters(" ".join(tokens))}
             texts = _draw(choices, n, rngs, banned)
         if not texts:
             flags["no_obfuscation"] = 1
@@ -135,16 +137,35 @@ class AEA(QueryMechanism):
     def _known(self, word: str) -> bool:
         return is_stop_word(word) or any(self.wordnet.base_forms(word, pos) for pos in POS)
 
-    def _without(self, candidates: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
-        """Leave out the candidates that would send one of the words, or a base form of it."""
+    def _forms(self, words: Sequence[str]) -> frozenset[str]:
+        """Return the letters of what must not be sent: the words, their base forms, and neighbors written as one."""
         if self.include_original:
-            return tuple(candidate for candidate in candidates if candidate not in words)
-        forms = set(words).union(*(self.wordnet.base_forms(word, pos) for word in words for pos in POS))
-        return tuple(
-            candidate
-            for candidate in candidates
-            if candidate not in forms and forms.isdisjoint(_PARTS.split(candidate))
-        )
+            return frozenset(words)
+        runs = {"".join(words[start : start + size]) for size in range(1, _LONGEST + 1) for start in range(len(words))}
+        forms = runs.union(*(self.wordnet.base_forms(word, pos) for word in set(words) for pos in POS))
+        return frozenset(map(_letters, forms)) - {""}
+
+    def _without(self, candidates: tuple[str, ...], forms: frozenset[str]) -> tuple[str, ...]:
+        """Leave out the candidates that would send one of the forms, alone, inside others or written otherwise."""
+        if self.include_original:
+            return tuple(candidate for candidate in candidates if candidate not in forms)
+        return tuple(candidate for candidate in candidates if forms.isdisjoint(_runs(candidate)))
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text: what two spellings of one word have in common."""
+    return "".join(filter(str.isalnum, key(text)))
+
+
+@functools.lru_cache(maxsize=65536)
+def _runs(candidate: str) -> tuple[str, ...]:
+    """Return every run of a candidate's parts, as letters.
+
+    >>> _runs("baby-sitter's job")[:4]
+    ('baby', 'babysitters', 'babysittersjob', 'sitters')
+    """
+    parts = [_letters(part) for part in _PARTS.split(candidate)]
+    return tuple("".join(parts[start:stop]) for start in range(len(parts)) for stop in range(start + 1, len(parts) + 1))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -192,11 +213,11 @@ def _draw(
     """Draw distinct texts from a Cartesian product, uniformly and without replacement.
 
     This is the shuffle of Fisher and Yates over the numbers below the product's size, of which only the
-    swapped ones are stored. Texts that two combinations share, and banned ones, are passed over.
+    swapped ones are stored. Texts that two combinations share, and those with banned letters, are passed over.
     """
     total = math.prod(len(choice) for choice in choices)
     swapped: dict[int, int] = {}
-    seen = set(banned)
+    seen: set[str] = set()
     texts: list[str] = []
     step = 0
     for variant in range(n):
@@ -209,7 +230,7 @@ def _draw(
             swapped[at] = swapped.pop(step, step)
             step += 1
             text = _combination(choices, number)
-            if text not in seen:
+            if text not in seen and _letters(text) not in banned:
                 seen.add(text)
                 texts.append(text)
                 break

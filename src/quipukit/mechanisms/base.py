@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from quipukit import seeds
-from quipukit.errors import NoClosedForm, SpecError
+from quipukit.errors import InputError, NoClosedForm, SpecError
 from quipukit.guarantees import Guarantee
 from quipukit.specs import Option, Spec, format_value
 
@@ -25,7 +25,7 @@ class Streams(Protocol):
     def owner(self, mechanism: "Mechanism") -> str:
         """Return whose noise a mechanism draws: mechanisms with equal owners share it."""
 
-    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
+    def stream(self, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
         """Return the generator of one variant of one query."""
 
 
@@ -39,8 +39,8 @@ class RootSeed:
     def owner(self, mechanism: "Mechanism") -> str:
         return mechanism.noise_family if self.mode == "common" else repr(mechanism.spec)
 
-    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
-        return seeds.stream(self.root, self.mode, owner, qid, variant)
+    def stream(self, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
+        return seeds.stream(self.root, self.mode, owner, qid, text, variant)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class OneGenerator:
     def owner(self, mechanism: "Mechanism") -> str:
         return repr(mechanism.spec)
 
-    def stream(self, owner: str, qid: str, variant: int) -> np.random.Generator:
+    def stream(self, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
         return self.rng
 
 
@@ -73,6 +73,9 @@ class Mechanism(ABC):
 
     A subclass is a frozen dataclass whose fields are its options. The field named by ``parameter`` is the privacy
     parameter (what ``@`` sets in a spec); fields named in ``RESOURCES`` are bound, not part of the spec.
+
+    ``shares_work`` is not inherited: a class that does not set it itself works alone, one setting at a time. Setting it
+    promises that members of one batch, as its ``batch_key`` forms them, may call each other's methods.
     """
 
     name: ClassVar[str]
@@ -81,7 +84,8 @@ class Mechanism(ABC):
     reference: ClassVar[str] = ""
     parameter: ClassVar[str] = ""
     grid: ClassVar[tuple[float, ...]] = ()
-    default: ClassVar[float] = 0.0
+    default: ClassVar[float | None] = None
+    shares_work: ClassVar[bool] = False
 
     # --- what it is ---
 
@@ -110,6 +114,10 @@ class Mechanism(ABC):
         """Return the family whose noise this mechanism shares in common mode: by default all its settings."""
         return self.spec.family
 
+    def spent_on(self, query: str) -> int:
+        """Return how often one variant of a query spends the parameter: once, or once a word."""
+        return 1
+
     def log_prob(self, output_word: str, input_word: str) -> float:
         """Return ln P(output | input) for one word, where a closed form exists."""
         raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
@@ -121,12 +129,29 @@ class Mechanism(ABC):
 
         Without ``rng`` every variant takes fresh entropy from the operating system, as real use must.
         """
+        n = check_count(n, least=0)
+        if not isinstance(query, str):
+            raise InputError(f"a query must be a text (found {type(query).__name__}); pass one string.")
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise InputError(
+                f"rng must be a NumPy generator (found {type(rng).__name__}); pass numpy.random.default_rng(seed), or "
+                "leave it out."
+            )
         streams: Streams = RootSeed(None) if rng is None else OneGenerator(rng)
         return type(self).obfuscate_batch([self], [("", query)], n, streams)[0][0].texts
 
     @property
     def batch_key(self) -> Hashable:
-        """Return a key that is equal for mechanisms which can share work in one batch."""
+        """Return a key that is equal for mechanisms which can share work in one batch.
+
+        Work is shared by asking one member on behalf of all. A subclass may override any method that is asked, or read
+        options and the parameter in it, so only a class that declares ``shares_work`` itself is put beside others.
+        """
+        return self.shared_key if vars(type(self)).get("shares_work", False) else (type(self), self.spec)
+
+    @property
+    def shared_key(self) -> Hashable:
+        """Return what mechanisms that share work have in common; asked only where the class declares that it does."""
         return (type(self), self.spec)
 
     @classmethod
@@ -164,7 +189,7 @@ class QueryMechanism(Mechanism):
     ) -> list[list[Variants]]:
         def one(mechanism: "QueryMechanism", qid: str, query: str) -> Variants:
             owner = streams.owner(mechanism)
-            found = mechanism.variants(query, n, lambda variant: streams.stream(owner, qid, variant))
+            found = mechanism.variants(query, n, lambda variant: streams.stream(owner, qid, query, variant))
             tick(1)
             return found
 
@@ -177,6 +202,26 @@ class QueryMechanism(Mechanism):
 def option_fields(cls: type[Mechanism]) -> list["dataclasses.Field[Any]"]:
     """Return the fields that are options: neither the privacy parameter nor a resource."""
     return [f for f in dataclasses.fields(cls) if f.name != cls.parameter and f.name not in RESOURCES]
+
+
+def default_value(cls: type[Mechanism]) -> float:
+    """Return the value of the parameter where none is named: the class's ``default``, else its field's, else a fault.
+
+    Never 0 for want of anything better: at 0 some mechanisms send the query as it is.
+    """
+    for value in (cls.default, *(f.default for f in dataclasses.fields(cls) if f.name == cls.parameter)):
+        if value is not None and value is not dataclasses.MISSING:
+            return check_number(cls.name, cls.parameter, value)
+    raise SpecError(
+        f"{cls.name} has no default {cls.parameter}; name one, as in {cls.name}@1, or set 'default' in the class."
+    )
+
+
+def check_count(n: object, least: int = 1) -> int:
+    """Return the number of variants, or say what is wrong with it."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
+        raise InputError(f"n, the number of variants, must be a whole number of at least {least} (found {n!r}).")
+    return int(n)
 
 
 def check_epsilon(mechanism: str, epsilon: float) -> float:

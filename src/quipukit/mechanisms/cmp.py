@@ -29,4 +29,5 @@ class CMP(Perturbation):
 
     name: ClassVar[str] = "CMP"
     summary: ClassVar[str] = "spherical noise on the word's vector, then the nearest word"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Feyisetan et al., WSDM 2020"

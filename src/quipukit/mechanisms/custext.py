@@ -11,7 +11,7 @@ from quipukit.guarantees import Guarantee, LocalDP, NoGuarantee
 from quipukit.lexical import STOP_WORDS
 from quipukit.mechanisms.base import check_choice, check_flag, check_whole
 from quipukit.mechanisms.sampling import ExponentialSampling, Place
-from quipukit.vectors.grouping import Grouping, group_words
+from quipukit.vectors.grouping import Grouping, group_sizes, group_words
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,15 @@ class CusText(ExponentialSampling):
     """Sample from a small set C of near words, by a score normalised to [0, 1].
 
     s(x, y) = (dmax - d(x, y)) / (dmax - dmin) over C, and P(y | x) = exp(epsilon s / 2) / Z. ``mapping`` says what C
-    is: ``groups`` (default) divides the vocabulary into disjoint groups of k to 2k - 1 words, and the words of a
-    group share it; ``topk`` takes the k nearest words of each x, as pyPANTERA does; ``aggressive`` is another name
-    for such overlapping sets. ``keep_stopwords`` (CusText+) sends stop words as they are.
+    is: ``groups`` (default) divides the vocabulary into disjoint groups of k to 2k - 1 words (one group of all where
+    there are fewer than 2k), and the words of a group share it; ``topk`` takes the k nearest words of each x, as
+    pyPANTERA does; ``aggressive`` is another name for such overlapping sets. ``keep_stopwords`` (CusText+) sends stop
+    words as they are.
 
     Guarantee: with ``groups``, epsilon-DP among the words of one group (scores have range 1 and the output sets
     coincide); words of different groups are told apart with certainty. With ``topk``, none: the sets differ from
-    word to word, so an output can be impossible under one word and likely under its neighbour.
+    word to word, so an output can be impossible under one word and likely under its neighbour. With
+    ``keep_stopwords``, none: a stop word that is sent tells that it was asked for.
 
     Reference: Chen, Mo, Wang, Chen, Cui, Guan. A customized text sanitization mechanism with differential privacy.
     Findings of ACL 2023.
@@ -46,6 +48,7 @@ class CusText(ExponentialSampling):
 
     name: ClassVar[str] = "CusText"
     summary: ClassVar[str] = "a word of the same small group, near ones likelier"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Chen et al., Findings of ACL 2023"
 
     k: int = 10
@@ -71,8 +74,14 @@ class CusText(ExponentialSampling):
     def promise(self) -> Guarantee:
         if self.mapping != "groups":
             return NoGuarantee("each word has its own output set, so some outputs rule words out")
-        stop = " (stop words are sent as they are)" if self.keep_stopwords else ""
-        return LocalDP(self.epsilon, f"the words of one group of {self.k} to {2 * self.k - 1}{stop}")
+        if self.keep_stopwords:
+            return NoGuarantee("stop words are sent as they are (keep_stopwords=True)")
+        return LocalDP(self.epsilon, f"the words of one group of {self._sizes}")
+
+    @property
+    def _sizes(self) -> str:
+        least, most = group_sizes(len(self.vectors), self.k)
+        return str(least) if least == most else f"{least} to {most}"
 
     @property
     def neighbourhood_key(self) -> Hashable:

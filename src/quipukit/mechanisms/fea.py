@@ -30,6 +30,10 @@ Table = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+class _TooManyCandidates(SpecError):
+    """One query has more candidates than can be weighed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FEA(QueryMechanism):
     """Send other words that find, in a local corpus, the documents which the query finds there.
@@ -51,7 +55,8 @@ class FEA(QueryMechanism):
     are among the first 10. Ties go by the sorted words. ``keyqueries=True`` keeps only candidates that bring 3
     targets into the first 10 of at least 20 results and contain no smaller one that does; it is made for
     corpora of more words than a dictionary has. Nothing is random: the variants are the best n. Where no
-    candidate is left there is no variant, but the flag ``no_obfuscation``.
+    candidate is left there is no variant, but the flag ``no_obfuscation``; where there are more than two million, too,
+    with the flag ``too_many``.
 
     The local corpus is WordNet as a dictionary (``collection=None``), an index, an object with
     ``documents()``, or any iterable of (id, text). 78 % of WordNet's entries have at most 12 such words, so
@@ -73,7 +78,7 @@ class FEA(QueryMechanism):
     reference: ClassVar[str] = "Fröbe et al., WI-IAT 2021"
     parameter: ClassVar[str] = "window"
     grid: ClassVar[tuple[float, ...]] = (12.0, 14.0, 16.0)
-    default: ClassVar[float] = 12.0
+    default: ClassVar[float | None] = 12.0
 
     window: int
     k: int = 10
@@ -109,7 +114,10 @@ class FEA(QueryMechanism):
     def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
         if not tokenise(query):
             return Variants([""] * n, {"empty": 1})
-        texts = self._best(query, n)
+        try:
+            texts = self._best(query, n)
+        except _TooManyCandidates:  # this query's documents are too long; the others of the batch go on
+            return Variants([], {"no_obfuscation": 1, "too_many": 1})
         if not texts:
             return Variants([], {"no_obfuscation": 1})
         return Variants(texts, {"fewer": n - len(texts)} if len(texts) < n else {})
@@ -225,7 +233,7 @@ def term_sets(sequences: Sequence[Sequence[int]], window: int, most: int) -> Tab
     starts = np.flatnonzero(line >= 0)
     count = len(starts) * sum(math.comb(max(window - 1, 0), size - 1) for size in range(1, most + 1))
     if count > _MOST_CANDIDATES:
-        raise SpecError(
+        raise _TooManyCandidates(
             f"FEA: window {window} and max_terms {most} give {count:,} candidates for one query on this "
             "corpus; take a smaller window, fewer terms or shorter documents."
         )

@@ -18,7 +18,7 @@ _SINGULAR = 1e-6
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """The factor A of Sigma_lambda = A A^T, and the extreme eigenvalues of Sigma_lambda."""
+    """The symmetric factor A of Sigma_lambda = A A^T, and the extreme eigenvalues of Sigma_lambda."""
 
     factor: NDArray[np.float64]
     smallest: float
@@ -39,7 +39,9 @@ def ellipsoid(vectors: Vectors, lam: float) -> Ellipsoid:
         sigma = covariance / mean_variance if mean_variance > 0 else identity
         values, axes = np.linalg.eigh(lam * sigma + (1 - lam) * identity)
         values = np.clip(values, 0, None)
-        return Ellipsoid(axes * np.sqrt(values), float(values.min()), float(values.max()))
+        # The symmetric root is the only factor that does not depend on the signs, the order and (where eigenvalues
+        # meet) the choice of the axes, which are LAPACK's; the law is the same, for u has no preferred direction.
+        return Ellipsoid((axes * np.sqrt(values)) @ axes.T, float(values.min()), float(values.max()))
 
     return vectors.derived(("ellipsoid", lam), build)
 
@@ -95,7 +97,7 @@ class Elliptical(Perturbation):
 class Mahalanobis(Elliptical):
     """Add elliptical noise to a word's vector and send the nearest word.
 
-    Z = Y * A u with A A^T = Sigma_lambda, u and Y as in CMP; the density is proportional to
+    Z = Y * A u with A = Sigma_lambda^(1/2), the symmetric root, u and Y as in CMP; the density is proportional to
     exp(-epsilon |z|_M), |z|_M^2 = z^T Sigma_lambda^-1 z. ``lam`` = 1 is the vocabulary's own ellipsoid,
     ``lam`` = 0 is CMP.
 
@@ -108,4 +110,5 @@ class Mahalanobis(Elliptical):
 
     name: ClassVar[str] = "Mahalanobis"
     summary: ClassVar[str] = "noise in the shape of the vocabulary's ellipsoid, then the nearest word"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Xu et al., PrivateNLP 2020"

@@ -53,7 +53,7 @@ class Perturbation(WordMechanism):
     strategy: ClassVar[str] = "embedding perturbation"
     parameter: ClassVar[str] = "epsilon"
     grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
-    default: ClassVar[float] = 10.0
+    default: ClassVar[float | None] = 10.0
     metric: ClassVar[str] = "euclidean"
 
     epsilon: float
@@ -71,7 +71,7 @@ class Perturbation(WordMechanism):
         return "spherical"
 
     @property
-    def batch_key(self) -> Hashable:
+    def shared_key(self) -> Hashable:
         return (Perturbation, self.words_key)
 
     def stretch(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,10 +104,9 @@ class Perturbation(WordMechanism):
         sharing: dict[str, list[Perturbation]] = {}
         for member in group:
             sharing.setdefault(streams.owner(member), []).append(member)
-        qids = [qid for qid, _ in queries]
         total = max(1, len(sites.words) * n)
         for owner, members in sharing.items():
-            for batch in _batches(_pieces(sites, qids, n, streams, owner)):
+            for batch in _batches(_pieces(sites, queries, n, streams, owner)):
                 _obfuscate_pieces(members, sites, batch, chosen)
                 tick(sum(piece.length for piece in batch) / total * len(members) * len(queries))
             if not sites.words:
@@ -128,10 +127,10 @@ class _Piece:
         return int(self.tokens.stop - self.tokens.start)
 
 
-def _pieces(sites: Sites, qids: Sequence[str], n: int, streams: Streams, owner: str) -> Iterator[_Piece]:
+def _pieces(sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: Streams, owner: str) -> Iterator[_Piece]:
     """Iterate over all variants in the order in which their noise is drawn, long queries in segments."""
     for query, variant in sites.units(n):
-        rng = streams.stream(owner, qids[query], variant)
+        rng = streams.stream(owner, *queries[query], variant)
         span = sites.span(query)
         for start in range(span.start, span.stop, _SEGMENT):
             yield _Piece(slice(start, min(start + _SEGMENT, span.stop)), variant, rng)

@@ -16,7 +16,8 @@ from quipukit.mechanisms.words import uniform_rows
 class Random(Sampling):
     """Send words drawn uniformly from the vocabulary, as many as the query has.
 
-    Guarantee: 0-DP per word; only the number of words is released.
+    Guarantee: 0-DP per word; only the number of words is released. With ``oov="drop"`` that number tells how many
+    words are unknown, so it holds among the words of the vocabulary.
 
     >>> from quipukit.vectors.store import Vectors
     >>> Random(vectors=Vectors(["only"], [[1.0]])).obfuscate("two words")
@@ -25,11 +26,12 @@ class Random(Sampling):
 
     name: ClassVar[str] = "Random"
     summary: ClassVar[str] = "words drawn uniformly: the lower reference"
+    shares_work: ClassVar[bool] = True
     strategy: ClassVar[str] = "reference"
 
     @property
     def promise(self) -> Guarantee:
-        return LocalDP(0, "all words")
+        return LocalDP(0, "words of the vocabulary" if self.oov == "drop" else "all words")
 
     @property
     def neighbourhood_key(self) -> Hashable:

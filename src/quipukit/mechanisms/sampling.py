@@ -24,12 +24,12 @@ from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, Wor
 class Place:
     """A point of the embedding, and its row in the vocabulary (-1 for a point that is no word).
 
-    ``companions`` are all places of the same query, for a law that looks at the query as a whole.
+    ``context`` is what the mechanism found out about the query as a whole, where its law looks at that.
     """
 
     point: NDArray[np.float64]
     row: int
-    companions: "tuple[Place, ...]" = ()
+    context: Any = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class Sampling(WordMechanism):
         order = np.argsort(found, kind="stable")
         return SortedRow(order, found[order])
 
+    def query_context(self, places: "Sequence[Place]") -> Any:
+        """Return what a law that looks at the query as a whole (``by_query``) needs to know of its places, once."""
+        return None
+
     @abstractmethod
     def law(self, near: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows that can come out, and the logarithms of their weights (largest 0 or near it)."""
@@ -85,14 +89,14 @@ class Sampling(WordMechanism):
             return -math.log(len(self.vectors))
         if kind == GAUSSIAN:
             return super().log_prob(output_word, input_word)
-        rows, log_weights = self.law(self.neighbourhood(_places(sites)[kind]))
+        rows, log_weights = self.law(self.neighbourhood(_places(self, sites)[kind]))
         top = log_weights.max()
         total = top + math.log(np.exp(log_weights - top).sum())
         hit = np.flatnonzero(rows == output)
         return float(log_weights[hit[0]] - total) if len(hit) else -math.inf
 
     @property
-    def batch_key(self) -> Hashable:
+    def shared_key(self) -> Hashable:
         return (Sampling, self.words_key, self.neighbourhood_key)
 
     @classmethod
@@ -108,29 +112,37 @@ class Sampling(WordMechanism):
 
         vectors = group[0].vectors
         sites = find_sites(group[0], queries)
-        qids = [qid for qid, _ in queries]
-        draws = {owner: _draw(sites, qids, n, streams, owner, vectors.dimension) for owner in map(streams.owner, group)}
+        sharing: dict[str, list[tuple[Sampling, NDArray[np.int32]]]] = {}
         chosen = [np.full((len(sites.words), n), UNSET, np.int32) for _ in group]
-        places = _places(sites)
+        for member, rows in zip(group, chosen, strict=True):
+            sharing.setdefault(streams.owner(member), []).append((member, rows))
+        # One draw for all that share their noise: a stream costs more than the number that is taken from it.
+        draws = {owner: _draw(sites, queries, n, streams, owner, vectors.dimension) for owner in sharing}
+        places = _places(group[0], sites)
         tokens_at = _tokens_by_site(sites)
         share = len(group) * len(queries) / max(1, len(tokens_at))
 
         def sample_site(site: int) -> None:
             near = group[0].neighbourhood(places[site])
             tokens = tokens_at[site]
-            for member, rows in zip(group, chosen, strict=True):
-                rows[tokens] = member.sample(near, draws[streams.owner(member)].uniforms[tokens])
+            for owner, members in sharing.items():
+                for member, rows in members:
+                    rows[tokens] = member.sample(near, draws[owner].uniforms[tokens])
             tick(share)
 
+        def sample_point(point: tuple[str, int, int]) -> None:
+            owner, token, variant = point
+            near = group[0].neighbourhood(Place(draws[owner].gaussian[token, variant], -1))
+            for member, rows in sharing[owner]:
+                rows[token, variant] = member.sample(near, draws[owner].uniforms[token, variant : variant + 1])[0]
+
         in_threads(sample_site, range(len(tokens_at)))
+        in_threads(sample_point, [(owner, *where) for owner, drawn in draws.items() for where in drawn.gaussian])
         uniform = sites.site_of == UNIFORM
-        for member, rows in zip(group, chosen, strict=True):
-            drawn = draws[streams.owner(member)]
-            rows[sites.site_of == KEEP] = KEEP
-            rows[uniform] = uniform_rows(drawn.uniforms[uniform], len(vectors))
-            for (token, variant), point in drawn.gaussian.items():
-                near = member.neighbourhood(Place(point, -1))
-                rows[token, variant] = member.sample(near, drawn.uniforms[token, variant : variant + 1])[0]
+        for owner, members in sharing.items():
+            for _, rows in members:
+                rows[sites.site_of == KEEP] = KEEP
+                rows[uniform] = uniform_rows(draws[owner].uniforms[uniform], len(vectors))
         if not tokens_at:
             tick(len(group) * len(queries))
         return [sites.texts(vectors, rows) for rows in chosen]
@@ -142,7 +154,7 @@ class ExponentialSampling(Sampling):
 
     parameter: ClassVar[str] = "epsilon"
     grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
-    default: ClassVar[float] = 10.0
+    default: ClassVar[float | None] = 10.0
 
     epsilon: float
 
@@ -159,12 +171,14 @@ class _Draws:
     gaussian: dict[tuple[int, int], NDArray[np.float64]]
 
 
-def _draw(sites: Sites, qids: Sequence[str], n: int, streams: Streams, owner: str, dimension: int) -> _Draws:
+def _draw(
+    sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: Streams, owner: str, dimension: int
+) -> _Draws:
     uniforms = np.empty((len(sites.words), n))
     gaussian: dict[tuple[int, int], NDArray[np.float64]] = {}
     unknown = sites.site_of == GAUSSIAN
     for query, variant in sites.units(n):
-        rng = streams.stream(owner, qids[query], variant)
+        rng = streams.stream(owner, *queries[query], variant)
         span = sites.span(query)
         uniforms[span, variant] = rng.random(sites.length(query))
         for token in np.flatnonzero(unknown[span]) + span.start:
@@ -172,15 +186,15 @@ def _draw(sites: Sites, qids: Sequence[str], n: int, streams: Streams, owner: st
     return _Draws(uniforms, gaussian)
 
 
-def _places(sites: Sites) -> list[Place]:
+def _places(mechanism: Sampling, sites: Sites) -> list[Place]:
     alone = [Place(point, row) for point, row in zip(sites.points, sites.rows, strict=True)]
-    companions: dict[int, list[Place]] = {}
+    if not mechanism.by_query:
+        return alone
+    of_query: dict[int, list[Place]] = {}
     for place, query in zip(alone, sites.query_of, strict=True):
-        companions.setdefault(query, []).append(place)
-    return [
-        place if query < 0 else Place(place.point, place.row, tuple(companions[query]))
-        for place, query in zip(alone, sites.query_of, strict=True)
-    ]
+        of_query.setdefault(query, []).append(place)
+    contexts = {query: mechanism.query_context(places) for query, places in of_query.items()}
+    return [Place(place.point, place.row, contexts[query]) for place, query in zip(alone, sites.query_of, strict=True)]
 
 
 def _tokens_by_site(sites: Sites) -> list[NDArray[np.int64]]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from quipukit.guarantees import Guarantee, MetricDP
 from quipukit.mechanisms.base import check_share
 from quipukit.mechanisms.sampling import ExponentialSampling, Place, SortedRow
-from quipukit.specs import format_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +31,7 @@ class SanText(ExponentialSampling):
 
     name: ClassVar[str] = "SanText"
     summary: ClassVar[str] = "any word, exponentially less likely with distance"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Yue et al., Findings of ACL 2021"
 
     @property
@@ -56,9 +56,9 @@ class _PlusRow:
 class SanTextPlus(SanText):
     """SanText that treats frequent words more gently.
 
-    The vocabulary's second half (``sensitive_share``; its order is by frequency) is sensitive. A sensitive word is
-    replaced by a sensitive word with SanText's weights; any other word is kept with probability 1 - p and else
-    replaced likewise.
+    The last half of the vocabulary (``sensitive_share``) in the order of its file is sensitive: the rare words where
+    that order is by frequency, as in GloVe's files and nearly so in the default pack. A sensitive word is replaced by a
+    sensitive word with SanText's weights; any other word is kept with probability 1 - p and else replaced likewise.
 
     Guarantee: epsilon-metric DP among sensitive words only; a word that is not sensitive shows itself when kept.
 
@@ -66,7 +66,8 @@ class SanTextPlus(SanText):
     """
 
     name: ClassVar[str] = "SanText+"
-    summary: ClassVar[str] = "SanText on the rare words; frequent ones are mostly kept"
+    summary: ClassVar[str] = "SanText on the last words of the vocabulary's file; the first are mostly kept"
+    shares_work: ClassVar[bool] = True
 
     p: float = 0.2
     sensitive_share: float = 0.5
@@ -83,8 +84,8 @@ class SanTextPlus(SanText):
 
     @property
     def promise(self) -> Guarantee:
-        share = format_value(100 * self.sensitive_share)
-        return MetricDP(self.epsilon, scope=f"the rarest {share} % of the words only")
+        sensitive, words = len(self.vectors) - self.first_sensitive, len(self.vectors)
+        return MetricDP(self.epsilon, scope=f"only the last {sensitive:,} of {words:,} words in file order")
 
     @property
     def neighbourhood_key(self) -> Hashable:

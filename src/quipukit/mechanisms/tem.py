@@ -19,8 +19,10 @@ class TEM(ExponentialSampling):
     """Sample near words by distance, and all far words alike.
 
     Words within gamma of x compete with score -d(x, y), all others together as one element, under Gumbel noise of
-    scale 2/epsilon; that is P(y | x) ~ exp(-(epsilon/2) min(d(x, y), gamma)). ``beta`` bounds the probability of a
-    far word: gamma = (2/epsilon) ln((1 - beta)(|V| - 1) / beta), unless ``gamma`` is given.
+    scale 2/epsilon; that is P(y | x) ~ exp(-(epsilon/2) min(d(x, y), gamma)). For a word of the
+    vocabulary ``beta`` bounds the probability of a far word: gamma = (2/epsilon) ln((1 - beta)(|V| - 1) / beta), unless
+    ``gamma`` is given. It does not for an unknown word: what stands at the mean of all vectors may have no word within
+    gamma, and then every word is far and equally likely.
 
     Guarantee: epsilon-metric DP: min(d, gamma) is 1-Lipschitz in x.
 
@@ -34,6 +36,7 @@ class TEM(ExponentialSampling):
 
     name: ClassVar[str] = "TEM"
     summary: ClassVar[str] = "near words by distance, all words beyond gamma alike"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Carvalho et al., SDM 2023"
 
     beta: float = 0.001

@@ -36,6 +36,7 @@ class VickreyCMP(Perturbation):
 
     name: ClassVar[str] = "VickreyCMP"
     summary: ClassVar[str] = "as CMP, but the second nearest word may win"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Xu et al., PrivateNLP 2021"
 
     t: float = 0.75
@@ -62,3 +63,4 @@ class VickreyMhl(VickreyCMP, Elliptical):
 
     name: ClassVar[str] = "VickreyMhl"
     summary: ClassVar[str] = "as Mahalanobis, but the second nearest word may win"
+    shares_work: ClassVar[bool] = True

@@ -1,6 +1,7 @@
 """WBB: words blending boxes."""
 
-from collections.abc import Hashable
+import functools
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,6 +35,10 @@ class Box:
         return 1 / (1 + np.exp(-(self.centre - self.distances) / self.spread))
 
 
+def _scale(distances: NDArray[np.float64]) -> tuple[float, float]:
+    return float(distances.mean()), float(distances.std())
+
+
 @dataclass(frozen=True, kw_only=True)
 class WBB(ExponentialSampling):
     """Sample from a box of words that are near, but not too near.
@@ -55,6 +60,7 @@ class WBB(ExponentialSampling):
 
     name: ClassVar[str] = "WBB"
     summary: ClassVar[str] = "a word near, but not too near; nouns and adjectives only"
+    shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "De Faveri et al., 2024"
 
     k: int = 2
@@ -87,15 +93,17 @@ class WBB(ExponentialSampling):
 
     @property
     def words_key(self) -> Hashable:
-        return (super().words_key, self.all_tokens, self.by_query)
+        return (super().words_key, self.all_tokens, self.by_query, id(self.wordnet))
 
     def passes(self, word: str) -> bool:
-        if self.all_tokens:
-            return False
+        # What WordNet does not know is most likely a name: replaced like any noun.
+        return not self.all_tokens and tag(word, self._wordnet) not in ("n", "a", "unknown")
+
+    @functools.cached_property
+    def _wordnet(self) -> "WordNet":
         from quipukit.wordnet import load_wordnet
 
-        # What WordNet does not know is most likely a name: replaced like any noun.
-        return tag(word, self.wordnet or load_wordnet()) not in ("n", "a", "unknown")
+        return self.wordnet or load_wordnet()
 
     @property
     def neighbourhood_key(self) -> Hashable:
@@ -114,9 +122,12 @@ class WBB(ExponentialSampling):
 
     def neighbourhood(self, place: Place) -> Box:
         own = self._box(place)
-        boxes = [self._box(companion).distances for companion in place.companions] or [own.distances]
-        joined = np.concatenate(boxes)
-        return Box(own.rows, own.distances, float(joined.mean()), float(joined.std()))
+        return Box(own.rows, own.distances, *(place.context or _scale(own.distances)))
+
+    def query_context(self, places: Sequence[Place]) -> tuple[float, float]:
+        from quipukit.vectors.nearest import in_threads
+
+        return _scale(np.concatenate([box.distances for box in in_threads(self._box, places)]))
 
     def _box(self, place: Place) -> Box:
         def build() -> Box:
@@ -130,7 +141,7 @@ class WBB(ExponentialSampling):
 
         if place.row < 0:
             return build()
-        return self.vectors.derived(("box", self.k, self.n, self.measure, place.row), build)
+        return self.vectors.derived(("box", type(self), self.k, self.n, self.measure, place.row), build)
 
     def _measure(self, place: Place) -> NDArray[np.float64]:
         from quipukit.vectors.nearest import distances

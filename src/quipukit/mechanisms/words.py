@@ -64,6 +64,13 @@ class WordMechanism(Mechanism):
                 f"{self.vectors.name!r} does not; use oov='anchor'."
             )
 
+    def tokens(self, query: str) -> list[str]:
+        """Return the words of a query, as the mechanism sees them."""
+        return tokenise(query, self.vectors.__contains__, self.tokenizer)  # type: ignore[arg-type]
+
+    def spent_on(self, query: str) -> int:
+        return len(self.tokens(query))
+
     @property
     def by_query(self) -> bool:
         """Tell whether the law of a word depends on the query that it stands in."""
@@ -165,7 +172,7 @@ def find_sites(mechanism: WordMechanism, queries: Sequence[tuple[str, str]]) -> 
     for number_of_query, (_, query) in enumerate(queries):
         owner = number_of_query if mechanism.by_query else -1
         count: dict[str, int] = {}
-        for word in tokenise(query, vectors.__contains__, mechanism.tokenizer):  # type: ignore[arg-type]
+        for word in mechanism.tokens(query):
             row = vectors.row(word)
             if row >= 0 and mechanism.passes(word):
                 count["passed"] = count.get("passed", 0) + 1

@@ -142,7 +142,10 @@ def formal(block: Block) -> Sheet:
             Cell(_value(row["parameter"], row["value"])),
             Cell(row["guarantee"]),
             Cell(str(row["n"])),
-            Cell(DASH if row["budget"] != row["budget"] else format_value(round(row["budget"], 6))),
+            *(
+                Cell(DASH if row[at] != row[at] else format_value(round(row[at], 6)))
+                for at in ("budget", "budget_query")
+            ),
             Cell(number(row["variants"], 1)),
             Cell(share(row["distinct"])),
             Cell(share(row["oov"])),
@@ -160,18 +163,30 @@ def formal(block: Block) -> Sheet:
         title="What is promised, and what leaks all the same",
         headings=(
             *("Mechanism", "Setting", "Guarantee of one variant", "N", "N \N{MULTIPLICATION SIGN} epsilon"),
+            "N \N{MULTIPLICATION SIGN} L \N{MULTIPLICATION SIGN} epsilon",
             *("Sent", "Distinct", "OoV", "OoV policy", "N\N{LATIN SUBSCRIPT SMALL LETTER X}", "Kept words"),
             *("Verbatim", "Any verbatim", "Similarity", "Jaccard", "Nothing sent"),
         ),
         sections=_sections(rows),
         frame=_named_frame(block, block.settings),
         caption="N variants of one query multiply epsilon by N: the composed budget is what all that was sent promises "
-        "together. Sent: variants per query in the mean. OoV: share of the queries' words outside the vocabulary. "
+        "together about a word; times L, about a query of L words (mean over the queries). "
+        f"{_shared_noise(block)}Sent: variants per query in the mean. OoV: share of the queries' words outside the "
+        "vocabulary. "
         "N\N{LATIN SUBSCRIPT SMALL LETTER X}: mean probability that a word stays as it is. Verbatim: share of the "
         "variants equal to the original; any verbatim: share of the queries with at least one of them. Nothing sent: "
         f"queries for which the mechanism found nothing to send. {DASH}: does not apply, or was not measured.",
         stubs=2,
-        texts=(2, 8),
+        texts=(2, 9),
+    )
+
+
+def _shared_noise(block: Block) -> str:
+    if block.result.manifest.get("noise") != "common":
+        return ""
+    return (
+        "The noise is common to the settings of a mechanism, so each budget holds for its setting alone: outputs of "
+        "several settings together have no finite guarantee. "
     )
 
 

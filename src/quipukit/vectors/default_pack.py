@@ -32,6 +32,7 @@ SCALE = 5.93
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MIN_COUNT = 3
 _RECIPE = 2
+_LONGEST = 18  # letters of the model's longest piece, "##" among them: nothing longer needs to be looked up
 
 
 def model_folder() -> Path:
@@ -119,7 +120,7 @@ def _split(word: str, pieces: dict[str, int]) -> list[int]:
     """Split a word into the model's pieces, the longest first; empty where it cannot be."""
     rows, start = [], 0
     while start < len(word):
-        end = len(word)
+        end = min(len(word), start + _LONGEST)
         while end > start and (("##" if start else "") + word[start:end]) not in pieces:
             end -= 1
         if end == start:

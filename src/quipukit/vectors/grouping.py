@@ -12,7 +12,7 @@ _BATCH = 1024
 
 @dataclass(frozen=True)
 class Grouping:
-    """Every word in exactly one group of ``size`` to 2 ``size`` - 1 words (one smaller group in a tiny vocabulary)."""
+    """Every word in exactly one group, of a size within `group_sizes`."""
 
     group_of: NDArray[np.int32]
     members: list[NDArray[np.int64]]
@@ -23,6 +23,16 @@ class Grouping:
         if row >= 0:
             return self.members[self.group_of[row]]
         return self.members[int(np.argmin(np.square(self.centres - point).sum(axis=1)))]
+
+
+def group_sizes(words: int, size: int) -> tuple[int, int]:
+    """Return the least and the largest group that a vocabulary of so many words can have, without dividing it.
+
+    >>> group_sizes(50_000, 10), group_sizes(24, 10), group_sizes(13, 10), group_sizes(3, 10)
+    ((10, 10), (10, 14), (13, 13), (3, 3))
+    """
+    # Every group takes ``size`` words; those left over may all join the same one. Below two groups it is one of all.
+    return (size, size + words % size) if words >= 2 * size else (words, words)
 
 
 def group_words(vectors: Vectors, size: int, similarity: str = "euclidean") -> Grouping:

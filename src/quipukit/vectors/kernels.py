@@ -149,6 +149,15 @@ def all_distances(matrix, point, out):  # type: ignore[no-untyped-def]
         out[row] = np.sqrt(square)
 
 
+@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+def all_products(matrix, point, out):  # type: ignore[no-untyped-def]
+    for row in range(matrix.shape[0]):
+        total = 0.0
+        for k in range(matrix.shape[1]):
+            total += point[k] * np.float64(matrix[row, k])
+        out[row] = total
+
+
 @numba.njit(nogil=True, cache=True)
 def gather(scores, k, slack, start, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
     for i in range(scores.shape[0]):

@@ -154,7 +154,14 @@ def _search_block(
 def distances(matrix: Singles, point: Floats) -> Floats:
     """Return the Euclidean distance of ``point`` to every row, in float64."""
     out = np.empty(len(matrix))
-    kernels.all_distances(matrix, np.ascontiguousarray(point, dtype=np.float64), out)
+    kernels.all_distances(np.asarray(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
+    return out
+
+
+def products(matrix: Singles, point: Floats) -> Floats:
+    """Return the product of ``point`` with every row, in float64; no copy of the matrix is made."""
+    out = np.empty(len(matrix))
+    kernels.all_products(np.asarray(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
     return out
 
 

@@ -139,9 +139,12 @@ class Vectors:
 
     def cosines(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cosine of a point with every row; 0 where one of them has norm 0."""
+        from quipukit.vectors.nearest import products
+
         lengths = np.sqrt(2 * self.half_norms) * np.linalg.norm(point)
-        products = np.concatenate([block @ point for block in self.blocks()])
-        return np.clip(np.divide(products, lengths, out=np.zeros(len(self)), where=lengths > 0), -1, 1)
+        return np.clip(
+            np.divide(products(self.matrix, point), lengths, out=np.zeros(len(self)), where=lengths > 0), -1, 1
+        )
 
     def blocks(self, size: int = 16_384) -> Iterable[NDArray[np.float32]]:
         """Iterate over the matrix in blocks of rows, so that nothing the size of the matrix is copied."""

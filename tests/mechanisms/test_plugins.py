@@ -1,0 +1,252 @@
+"""Mechanisms of others beside ours: their methods are called for themselves alone, and their defaults are theirs."""
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from quipukit import registry
+from quipukit.cli.obfuscate import _specs
+from quipukit.errors import SpecError
+from quipukit.experiment.grid import expand
+from quipukit.guarantees import NoGuarantee
+from quipukit.mechanisms.base import QueryMechanism, Variants, default_value
+from quipukit.mechanisms.cmp import CMP
+from quipukit.mechanisms.mahalanobis import Mahalanobis
+from quipukit.mechanisms.sampling import Place, Sampling, SortedRow
+from quipukit.mechanisms.santext import SanText
+from quipukit.mechanisms.tem import TEM
+from quipukit.mechanisms.wbb import WBB
+from quipukit.obfuscation import bind, obfuscate, plan
+from quipukit.specs import spec
+from quipukit.testing import check_mechanism
+from quipukit.vectors.store import Vectors
+
+WORDS = [f"x{a}{b}" for a in "bcdfgh" for b in "jklmn"]
+VECTORS = Vectors(WORDS, np.random.default_rng(4).standard_normal((30, 5)))
+QUERY = " ".join(WORDS[3:9])
+
+
+class Still(CMP):
+    """CMP without noise: what it sends is the query. Nobody else may get its noise."""
+
+    name = "Still"
+
+    def stretch(self, directions):
+        return 0 * directions
+
+
+class Near(SanText):
+    """Looks at the place alone: its neighbourhood is the word itself."""
+
+    name = "Near"
+
+    def neighbourhood(self, place: Place) -> SortedRow:
+        near = super().neighbourhood(place)
+        return SortedRow(near.rows[:1], near.distances[:1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach(SanText):
+    """Its neighbourhood depends on an option and on epsilon, and its keys do not."""
+
+    name = "Reach"
+    reach: int = 1
+
+    def neighbourhood(self, place: Place) -> SortedRow:
+        near = super().neighbourhood(place)
+        count = self.reach if self.epsilon < 5 else 2 * self.reach
+        return SortedRow(near.rows[:count], near.distances[:count])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned(CMP):
+    """The stretch depends on an option."""
+
+    name = "Turned"
+    size: float = 1.0
+
+    def stretch(self, directions):
+        return self.size * directions
+
+
+class Passing(WBB):
+    """Sends every word as it is."""
+
+    name = "Passing"
+
+    def passes(self, word: str) -> bool:
+        return True
+
+
+def sent(members, noise, query=QUERY) -> dict:
+    table = obfuscate({"q": query}, members, 6, seed=2, noise=noise)
+    return {key: rows["query"].tolist() for key, rows in table.groupby(["mechanism", "value"])}
+
+
+@pytest.mark.parametrize("noise", ["common", "independent"])
+@pytest.mark.parametrize(
+    "members",
+    [
+        [CMP(epsilon=1, vectors=VECTORS), Still(epsilon=1, vectors=VECTORS)],
+        [Mahalanobis(epsilon=1, lam=0, vectors=VECTORS), Still(epsilon=2, vectors=VECTORS)],
+        [SanText(epsilon=1, vectors=VECTORS), TEM(epsilon=1, vectors=VECTORS), Near(epsilon=1, vectors=VECTORS)],
+        [Reach(epsilon=1, reach=reach, vectors=VECTORS) for reach in (1, 8)],
+        [Reach(epsilon=epsilon, reach=4, vectors=VECTORS) for epsilon in (1, 9)],
+        [Turned(epsilon=1, size=size, vectors=VECTORS) for size in (1.0, 0.0)],
+        [WBB(epsilon=1, vectors=VECTORS), Passing(epsilon=1, vectors=VECTORS)],
+    ],
+    ids=lambda members: "+".join(repr(one.spec) for one in members),
+)
+def test_what_a_plugin_overrides_is_asked_for_itself_alone(members, noise):
+    alone = {key: texts for one in members for key, texts in sent([one], noise).items()}
+    assert len(set(map(tuple, alone.values()))) == len(members)  # they do differ, or this would show nothing
+    for order in (members, members[::-1]):
+        assert sent(order, noise) == alone
+
+
+def test_ours_beside_a_plugin_does_not_send_the_query():
+    for order in ([Still, CMP], [CMP, Still]):
+        texts = sent([cls(epsilon=1, vectors=VECTORS) for cls in order], "common")
+        assert set(texts["Still", 1.0]) == {QUERY} and QUERY not in texts["CMP", 1.0]
+
+
+def test_ours_still_share_their_work():
+    ours = bind(["CMP@1", "VickreyCMP@2", "SanText@1", "TEM@1", "TEM@2"], vectors=VECTORS)
+    assert plan([*ours, Still(epsilon=1, vectors=VECTORS)]) == [[0, 1], [2, 3, 4], [5]]
+
+
+# --- the check for authors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [Still, Near, Reach, Turned])
+def test_a_subclass_as_the_documentation_makes_it_passes(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_mechanism(cls(epsilon=2, vectors=VECTORS))
+
+
+@pytest.mark.parametrize("base", [Still, Near, Reach])
+def test_one_that_says_it_shares_work_and_does_not_work_alike_is_caught(base):
+    class Careless(base):
+        name = "Careless"
+        shares_work = True
+
+    with pytest.raises(AssertionError, match="in one batch with others"):
+        check_mechanism(Careless(epsilon=2, vectors=VECTORS))
+
+
+def test_one_that_takes_the_key_of_another_is_caught():
+    class Thief(QueryMechanism):
+        name, summary, strategy = "Thief", "stands in another's batch", "heuristic"
+        guarantee = NoGuarantee("none")
+
+        @property
+        def batch_key(self) -> Hashable:
+            return registry.mechanism_class("Identity")().batch_key
+
+        @classmethod
+        def obfuscate_batch(cls, group, queries, n, streams, tick=lambda _: None):
+            return [[Variants(["mine"] * n) for _ in queries] for _ in group]
+
+        def variants(self, query, n, rngs):
+            return Variants(["mine"] * n)
+
+    with pytest.raises(AssertionError, match="in one batch with others"):
+        check_mechanism(Thief(), verbatim=True)
+
+
+# --- parameter, grid and default --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(QueryMechanism):
+    """At strength 0 it sends the query."""
+
+    name, summary, strategy = "Mine", "the query, or something else", "heuristic"
+    parameter = "strength"
+    guarantee = NoGuarantee("a test")
+    strength: float = 0.5
+
+    def variants(self, query, n, rngs):
+        return Variants([query if self.strength == 0 else "else"] * n)
+
+
+class Graded(Mine):
+    name = "Graded"
+    grid = (1.0, 2.0)
+    default = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bare(QueryMechanism):
+    name, summary, strategy = "Bare", "has a parameter without any default", "heuristic"
+    parameter = "strength"
+    guarantee = NoGuarantee("a test")
+    strength: float
+
+    def variants(self, query, n, rngs):
+        return Variants(["else"] * n)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    class Entry:
+        def __init__(self, cls):
+            self.load = lambda: cls
+
+    plugins = {cls.name: Entry(cls) for cls in (Mine, Graded, Bare)}
+    monkeypatch.setattr(registry, "_plugins", lambda: plugins)
+    registry.mechanism_class.cache_clear()
+    yield
+    registry.mechanism_class.cache_clear()
+
+
+def test_the_default_is_the_fields_where_the_class_sets_none():
+    assert default_value(Mine) == 0.5 and default_value(Graded) == 2.0
+    with pytest.raises(SpecError, match=r"Bare has no default strength; name one, as in Bare@1"):
+        default_value(Bare)
+
+
+def test_obfuscating_takes_the_default(installed):
+    assert _specs(["Mine", "Graded"], []) == [spec("Mine@0.5"), spec("Graded@2")]
+    assert obfuscate("a secret", _specs(["Mine"], []), 1)["query"].tolist() == ["else"]
+    with pytest.raises(SpecError, match="no default strength"):
+        _specs(["Bare"], [])
+    with pytest.raises(SpecError, match=r"Mine has no epsilon; set its strength, as in Mine@0\.5"):
+        _specs(["Mine"], [1.0])
+
+
+def test_evaluating_measures_the_grid_or_the_default_and_says_so(installed):
+    assert expand(["Graded"])[:2] == [spec("Graded@1"), spec("Graded@2")]
+    with pytest.warns(
+        UserWarning, match=r"Mine has no grid, so it is measured at its default alone \(strength = 0.5\)"
+    ):
+        assert expand(["Mine"])[0] == spec("Mine@0.5")
+    with pytest.raises(SpecError, match="Bare has no default strength"):
+        expand(["Bare"])
+
+
+def test_the_list_shows_every_plugin(installed):
+    from quipukit.cli.listing import _describe
+
+    assert _describe("Mine", VECTORS)["default"] == 0.5
+    assert "no default strength" in _describe("Bare", VECTORS)["guarantee"]
+
+
+def test_sampling_is_what_a_plugin_derives_from():
+    # docs/plugins.md: a law over the vocabulary, and the rest for free.
+    @dataclass(frozen=True, kw_only=True)
+    class Second(Sampling):
+        name, summary = "Second", "one of the two nearest words"
+
+        @property
+        def promise(self):
+            return NoGuarantee("two words")
+
+        def law(self, near):
+            return near.rows[:2], np.zeros(2)
+
+    check_mechanism(Second(vectors=VECTORS))
