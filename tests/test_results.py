@@ -165,7 +165,9 @@ def test_points_are_means_over_queries(seeded: Result) -> None:
 def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) -> None:
     table = seeded.quipu(replicates=50)
     expected = {"strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries"}
-    assert set(table.columns) == expected | {"seeds", "seed_low", "seed_high"}
+    volume = {"hypervolume", "hypervolume_low", "hypervolume_high"}
+    assert set(table.columns) == expected | volume | {"seeds", "seed_low", "seed_high"}
+    assert table["hypervolume"].between(table["hypervolume_low"], table["hypervolume_high"]).all()
     assert (table["seed_low"] <= table["seed_high"]).all() and (table["seeds"] == 3).all()
     assert (table["low"] <= table["high"]).all()
     tables = [

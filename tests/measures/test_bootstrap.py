@@ -10,7 +10,17 @@ from scipy import stats
 
 from quipukit.errors import InputError
 from quipukit.frames import POINTS, SCORES
-from quipukit.measures.bootstrap import _p_value, _pair, _replicated, _weights, bootstrap_scores, compare, holm, points
+from quipukit.measures.bootstrap import (
+    _p_value,
+    _pair,
+    _quipu,
+    _replicated,
+    _weights,
+    bootstrap_scores,
+    compare,
+    holm,
+    points,
+)
 from quipukit.measures.quipu import quipu_score, quipu_table
 from tests.statistics import assert_chi2, refuted
 
@@ -87,7 +97,7 @@ def test_replicates_follow_the_exact_law_of_resampled_queries() -> None:
     risk = {("A", 1.0): [0.0, 0.1, 0.5], ("A", 2.0): [0.2, 0.9, 0.4]}
     utility = {("A", 1.0): [0.3, 0.0, 0.7], ("A", 2.0): [0.9, 0.6, 0.1]}
     sides = _pair(scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility))
-    ((_, drawn),) = _replicated(sides, _weights(sides, 40_000, 5), "parameter").values()
+    ((_, drawn),) = _replicated(sides, _weights(sides, 40_000, 5), _quipu("parameter")).values()
 
     def law(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> dict[float, float]:
         atoms: dict[float, float] = {}

@@ -6,24 +6,26 @@ interval. Because the draws are shared, the difference of two mechanisms keeps w
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from quipukit.errors import InputError
-from quipukit.frames import POINTS, SCORES, SETTING
-from quipukit.measures.quipu import Order, area, ordered
+from quipukit.frames import POINTS, SCORES, SETTING, from_most_hidden
+from quipukit.measures.quipu import ORIGINAL, Order, area, hypervolume, ordered
 from quipukit.measures.risk import attacker_label
+from quipukit.registry import HidesMore, directions
 from quipukit.specs import format_value
 
 REPLICATES = 2000
 LEVEL = 0.95
 
 Floats = NDArray[np.float64]
+Score = Literal["quipu", "hypervolume"]
 Seed = int | np.random.Generator
 
 # Equal columns may come out of a matrix product with unequal last digits.
@@ -35,20 +37,21 @@ def points(
     utilities: pd.DataFrame,
     collection: str = "",
     strategies: Mapping[str, str] | None = None,
+    hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return Points: mean risk and mean utility of every setting, for every attacker and measure of utility.
 
     Means are over the queries that both sides know; a query that a setting has no score for counts 0. ``attacker`` is
     lazy, active or motivated, after the attacker's name where that is not QuIA. ``strategies`` maps mechanisms to
-    theirs.
+    theirs, ``hides_more`` to which of their values hide more (what the class says, where it is not given).
     """
-    sides = _pair(risks, utilities)
+    sides = _pair(risks, utilities, hides_more)
     rows = []
     for curve in sides.curves():
         r, u = (scores.mean(axis=0) for scores in sides.scores_of(curve))
-        strategy = (strategies or {}).get(curve.mechanism, "")
+        names = (collection, curve.mechanism, (strategies or {}).get(curve.mechanism, ""), curve.parameter)
         rows += [
-            (collection, curve.mechanism, strategy, curve.parameter, value, curve.attacker, curve.measure, *means)
+            (*names, value, sides.hides_more[curve.mechanism], curve.attacker, curve.measure, *means)
             for value, *means in zip(curve.values, r, u, strict=True)
         ]
     return POINTS.check(pd.DataFrame(rows, columns=list(POINTS.columns)))
@@ -62,18 +65,24 @@ def bootstrap_scores(
     level: float = LEVEL,
     seed: Seed = 0,
     order: Order = "parameter",
+    hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return the QuIPU score of every mechanism, attacker and measure of utility, with its percentile interval.
+    """Return QuIPU and hypervolume of every mechanism, attacker and measure of utility, with percentile intervals.
 
     ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, measure, quipu, low, high, error
-    (the standard deviation over the replicates), queries.
+    (the standard deviation over the replicates), hypervolume, hypervolume_low, hypervolume_high, queries. The
+    hypervolume is over the utility of Identity, drawn with the same queries, and over 1 where Identity is absent.
     """
-    sides = _pair(risks, utilities)
-    scores = _replicated(sides, _weights(sides, replicates, seed), order)
+    sides = _pair(risks, utilities, hides_more)
+    weights = _weights(sides, replicates, seed)
+    volumes = _replicated(sides, weights, hypervolume)
     rows = []
-    for curve, (score, drawn) in scores.items():
-        rows.append((*curve.name, score, *interval(drawn, level), float(drawn.std()), len(sides.qids)))
-    return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", "queries"])
+    for curve, (score, drawn) in _replicated(sides, weights, _quipu(order)).items():
+        volume, volumes_drawn = volumes[curve]
+        bounds = (score, *interval(drawn, level), float(drawn.std()), volume, *interval(volumes_drawn, level))
+        rows.append((*curve.name, *bounds, len(sides.qids)))
+    volume_columns = ["hypervolume", "hypervolume_low", "hypervolume_high"]
+    return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", *volume_columns, "queries"])
 
 
 def compare(
@@ -85,8 +94,12 @@ def compare(
     level: float = LEVEL,
     seed: Seed = 0,
     order: Order = "parameter",
+    hides_more: Mapping[str, str] | None = None,
+    score: Score = "quipu",
 ) -> pd.DataFrame:
     """Return the paired differences of QuIPU scores between mechanisms, and whether chance explains them.
+
+    With ``score="hypervolume"`` the differences are those of hypervolumes.
 
     One row per pair, attacker and measure: first, second, attacker, measure, difference (first - second), low, high,
     p, p_holm, queries. With B replicates d of the difference,
@@ -96,8 +109,9 @@ def compare(
     which is never below 2 / (B + 1), nor below 2^(1 - n) for n queries (see `judge`). ``p_holm`` is p after Holm's
     correction for all pairs of the same attacker and measure.
     """
-    sides = _pair(risks, utilities)
-    scores = _replicated(sides, _weights(sides, replicates, seed), order)
+    sides = _pair(risks, utilities, hides_more)
+    statistic = _quipu(order) if score == "quipu" else hypervolume
+    scores = _replicated(sides, _weights(sides, replicates, seed), statistic)
     known = list(dict.fromkeys(curve.mechanism for curve in scores))
     for name in mechanisms or ():
         if name not in known:
@@ -110,9 +124,9 @@ def compare(
     for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in scores):
         family = []
         for first, second in itertools.combinations(wanted, 2):
-            (score, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
+            (own, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
             floor = 2.0 ** (1 - len(sides.qids))
-            family.append((first, second, attacker, measure, score - other, *judge(drawn - others, level, floor)))
+            family.append((first, second, attacker, measure, own - other, *judge(drawn - others, level, floor)))
         corrected = holm([row[-1] for row in family])
         rows += [(*row, p, len(sides.qids)) for row, p in zip(family, corrected, strict=True)]
     columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]
@@ -140,7 +154,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 class Grid:
     """Risk and utility per query (rows) and setting (columns), for one attacker and one measure of utility.
 
-    Mechanisms are in the order they come in, their settings in increasing order of the parameter.
+    Mechanisms are in the order they come in, their settings from most to least hidden.
     """
 
     attacker: str
@@ -151,9 +165,11 @@ class Grid:
     utility: Floats
 
 
-def grids(risks: pd.DataFrame, utilities: pd.DataFrame) -> dict[tuple[str, str], Grid]:
+def grids(
+    risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None
+) -> dict[tuple[str, str], Grid]:
     """Return the grid of every attacker and measure of utility; queries and absence count as in `points`."""
-    sides = _pair(risks, utilities)
+    sides = _pair(risks, utilities, hides_more)
     grouped: dict[tuple[str, str], list[_Curve]] = {}
     for curve in sides.curves():
         grouped.setdefault((curve.attacker, curve.measure), []).append(curve)
@@ -198,7 +214,7 @@ _NAME = ("mechanism", "attacker", "measure")
 
 @dataclass(frozen=True)
 class _Curve:
-    """One curve: which mechanism, risk and utility, and its settings in increasing order of the parameter."""
+    """One curve: which mechanism, risk and utility, and its settings from most to least hidden."""
 
     mechanism: str
     parameter: str
@@ -222,6 +238,7 @@ class _Sides:
     utility: Floats
     risk_columns: list[tuple[Any, ...]]
     utility_columns: list[tuple[Any, ...]]
+    hides_more: Mapping[str, HidesMore]
 
     def curves(self) -> list[_Curve]:
         risk_at = {column: number for number, column in enumerate(self.risk_columns)}
@@ -233,7 +250,8 @@ class _Sides:
             settings.setdefault(mechanism, {})[value] = parameter
         found = []
         for mechanism, named in settings.items():
-            values = tuple(sorted(named))
+            order = np.argsort(from_most_hidden(list(named), self.hides_more[mechanism]))
+            values = tuple(list(named)[place] for place in order)
             grid = [(mechanism, named[value], value) for value in values]
             for (attacker, risk), (_, measure) in itertools.product(attackers, measures):
                 found.append(
@@ -264,7 +282,7 @@ def _column(columns: Mapping[tuple[Any, ...], int], wanted: tuple[Any, ...]) -> 
     return columns[wanted]
 
 
-def _pair(risks: pd.DataFrame, utilities: pd.DataFrame) -> _Sides:
+def _pair(risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None) -> _Sides:
     sides = {}
     for name, frame in (("risk", risks), ("utility", utilities)):
         checked = SCORES.check(frame)
@@ -283,7 +301,8 @@ def _pair(risks: pd.DataFrame, utilities: pd.DataFrame) -> _Sides:
     for name, frame in sides.items():
         matrices[name], columns[name] = _matrix(frame[frame["qid"].isin(common)], qids)
     _refuse_one_sided(columns["risk"], columns["utility"])
-    return _Sides(qids, matrices["risk"], matrices["utility"], columns["risk"], columns["utility"])
+    directed = directions((mechanism for mechanism, *_ in columns["risk"]), hides_more)
+    return _Sides(qids, matrices["risk"], matrices["utility"], columns["risk"], columns["utility"], directed)
 
 
 def _refuse_one_sided(risk_columns: list[tuple[Any, ...]], utility_columns: list[tuple[Any, ...]]) -> None:
@@ -315,17 +334,26 @@ def _weights(sides: _Sides, replicates: int, seed: Seed) -> Floats:
     return draw(len(sides.qids), replicates, seed)
 
 
-def _replicated(sides: _Sides, weights: Floats, order: Order) -> dict[_Curve, tuple[float, Floats]]:
+# The score of curves, points along the last axis: (risk, utility, the original's utility).
+_Statistic = Callable[[Floats, Floats, Floats], Floats]
+
+
+def _quipu(order: Order) -> _Statistic:
+    return lambda r, u, original: area(*ordered(r, u, order))
+
+
+def _replicated(sides: _Sides, weights: Floats, statistic: _Statistic) -> dict[_Curve, tuple[float, Floats]]:
     """Return the score of every curve, on all queries and on every replicate."""
     risk, utility = weights @ sides.risk, weights @ sides.utility
     all_risk, all_utility = sides.risk.mean(axis=0), sides.utility.mean(axis=0)
+    curves = sides.curves()
+    originals = {curve.measure: curve.utility_columns[0] for curve in curves if curve.mechanism == ORIGINAL}
 
     def score(r: Floats, u: Floats, curve: _Curve) -> Floats:
-        return area(*ordered(r[..., curve.risk_columns], u[..., curve.utility_columns], order))
+        original = u[..., originals[curve.measure]] if curve.measure in originals else np.ones(u.shape[:-1])
+        return statistic(r[..., curve.risk_columns], u[..., curve.utility_columns], original)
 
-    return {
-        curve: (float(score(all_risk, all_utility, curve)), score(risk, utility, curve)) for curve in sides.curves()
-    }
+    return {curve: (float(score(all_risk, all_utility, curve)), score(risk, utility, curve)) for curve in curves}
 
 
 def _p_value(differences: Floats) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from quipukit import seeds
 from quipukit.errors import NoClosedForm, SpecError
 from quipukit.guarantees import Guarantee
+from quipukit.registry import HidesMore
 from quipukit.specs import Option, Spec, format_value
 
 RESOURCES = ("vectors", "wordnet", "collection")
@@ -82,6 +83,7 @@ class Mechanism(ABC):
     parameter: ClassVar[str] = ""
     grid: ClassVar[tuple[float, ...]] = ()
     default: ClassVar[float] = 0.0
+    hides_more: ClassVar[HidesMore] = "smaller"  # which values of the parameter hide more: curves begin there
 
     # --- what it is ---
 
