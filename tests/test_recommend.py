@@ -13,16 +13,9 @@ from scipy import stats
 
 from quipukit.errors import InputError
 from quipukit.measures.bootstrap import draw, interval
-from quipukit.recommend import (
-    Recommendation,
-    _digits,
-    _expected,
-    enough_queries,
-    highest_risk,
-    pareto,
-    recommend,
-    select,
-)
+from quipukit.recommend import Recommendation, recommend
+from quipukit.recommend.selection import _expected, highest_risk, pareto, select
+from quipukit.recommend.wording import _digits, enough_queries
 from quipukit.results import TABLES, Result
 from tests.example_results import make_result
 from tests.statistics import assert_binomial, refuted
