@@ -164,6 +164,8 @@ def test_the_references_frame_the_rest(whole: Whole) -> None:
     assert identity["verbatim"] == 1 and identity["kept_words"] == 1 and identity["jaccard"] == 1
     risks = rows_of(whole.result, "scores", "Identity", 0)
     assert (risks.loc[risks["side"] == "risk", "score"] == 1).all()
+    directions = whole.result.hides_more
+    assert directions["CMP"] == "smaller" and directions["AEA"] == "larger"
     budgets = whole.result.settings.set_index(["mechanism", "value"])["budget"]
     assert budgets["CMP", 5.0] == 15 and budgets["TEM", 2.0] == 6 and np.isnan(budgets["AEA", 3.0])
 

@@ -18,6 +18,7 @@ from quipukit.measures.bootstrap import (
     _weights,
     bootstrap_scores,
     compare,
+    grids,
     holm,
     points,
 )
@@ -86,6 +87,38 @@ def test_the_score_is_that_of_the_points() -> None:
         expected = quipu_table(points(risks, utilities), order).set_index("mechanism")["quipu"]
         found = bootstrap_scores(risks, utilities, replicates=10, order=order).set_index("mechanism")["quipu"]
         assert found.to_dict() == pytest.approx(expected.to_dict(), abs=1e-12)
+
+
+def test_curves_run_from_most_to_least_hidden() -> None:
+    """The same points under rising and under falling values of the parameter, which says so: one score."""
+    curve = [([0.0, 0.2], [0.0, 0.1]), ([0.4, 0.6], [0.1, 0.1]), ([0.9, 1.0], [0.4, 0.6])]
+    sides = []
+    for side in (0, 1):
+        rising = {("Up", float(value)): pair[side] for value, pair in zip((1, 2, 3), curve, strict=True)}
+        falling = {("Down", float(value)): pair[side] for value, pair in zip((3, 2, 1), curve, strict=True)}
+        sides.append(scores(("risk", "utility")[side], ("P@1", "nDCG@10")[side], rising | falling))
+    told = {"Down": "larger"}
+    found = bootstrap_scores(*sides, replicates=50, hides_more=told).set_index("mechanism")
+    assert found.loc["Up", "quipu"] == pytest.approx(found.loc["Down", "quipu"]) and found.loc["Up", "quipu"] < 0
+    assert found.loc["Up", ["low", "high"]].tolist() == pytest.approx(found.loc["Down", ["low", "high"]].tolist())
+    unsaid = bootstrap_scores(*sides, replicates=50).set_index("mechanism")
+    assert unsaid.loc["Down", "quipu"] == pytest.approx(-found.loc["Down", "quipu"])
+    listed = points(*sides, hides_more=told)
+    assert listed.loc[listed["mechanism"] == "Down", "value"].tolist() == [3, 2, 1]
+    assert set(listed.loc[listed["mechanism"] == "Down", "hides_more"]) == {"larger"}
+    assert compare(*sides, replicates=50, hides_more=told)["difference"].tolist() == pytest.approx([0.0])
+    (grid,) = grids(*sides, told).values()
+    assert [value for name, _, value in grid.settings if name == "Down"] == [3, 2, 1]
+
+
+def test_hypervolumes_are_compared_too() -> None:
+    risk = {("A", 1.0): [0.0, 0.0], ("B", 1.0): [0.5, 0.5], ("Identity", 0.0): [1.0, 1.0]}
+    utility = {("A", 1.0): [0.2, 0.4], ("B", 1.0): [0.2, 0.4], ("Identity", 0.0): [0.4, 0.8]}
+    sides = scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility)
+    found = bootstrap_scores(*sides, replicates=50).set_index("mechanism")
+    assert found["hypervolume"].to_dict() == pytest.approx({"A": 0.5, "B": 0.25, "Identity": 0.0})
+    pair = compare(*sides, mechanisms=["A", "B"], replicates=50, score="hypervolume")
+    assert pair["difference"].tolist() == pytest.approx([0.25])
 
 
 # --- the draws ---

@@ -10,8 +10,8 @@ from quipukit.report.blocks import Block
 from quipukit.report.drawing import FAINT, INK, PALE, axes_at, marker_of, new_figure, safe, styled, wrapped
 from quipukit.report.labels import Box, along, around, group, place
 from quipukit.report.palette import Look
-from quipukit.report.sheet import interval, number, typeset
-from quipukit.report.words import risk_name
+from quipukit.report.sheet import typeset
+from quipukit.report.words import risk_name, scores_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
     with styled():
         # A square of 4.1 inches, and room for the longest name and for all of them beside it.
         names = [*block.mechanisms, *block.references]
-        width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.36 * len(names) + 0.5)
+        width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.52 * len(names) + 0.5)
         figure = new_figure(width, height)
         axes = axes_at(figure, 0.55, 0.1, 4.1, 4.1)
         corners = _frame(axes, block, who)
@@ -40,7 +40,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
         figure.legend(
             loc="upper left",
             bbox_to_anchor=(4.75 / width, 1 - 0.02 / height),
-            title="QuIPU",
+            title="QuIPU, hypervolume (HV)",
             alignment="left",
             handlelength=3.2,
             labelspacing=0.7,
@@ -224,5 +224,5 @@ def _extent(text: Any) -> Box:
 
 def _legend(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    score = "" if row is None else f"\n{number(row['quipu'])} {interval(row['low'], row['high'])}"
-    return wrapped(name, 32) + typeset(score)
+    scores = [] if row is None else scores_in_words(row)
+    return "\n".join([wrapped(name, 32), *map(typeset, scores)])
