@@ -78,7 +78,10 @@ def _mechanism(block: Block, name: str) -> dict[str, Any]:
 
 def _score(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    return "" if row is None else typeset(" \N{MIDDLE DOT} ".join(scores_in_words(row)))
+    if row is None:
+        return ""
+    parts = [*scores_in_words(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
+    return typeset(" \N{MIDDLE DOT} ".join(parts))
 
 
 def _labels(block: Block, name: str, who: str) -> list[list[str]]:

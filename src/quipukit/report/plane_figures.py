@@ -56,11 +56,11 @@ def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
     with styled():
         columns = min(4 if len(block.mechanisms) > 6 else 3, len(block.mechanisms))
         rows = math.ceil(len(block.mechanisms) / columns)
-        width, height = max(0.55 + 2.2 * columns, 3.6), 0.05 + 2.5 * rows + 0.5
+        width, height = max(0.55 + 2.2 * columns, 3.6), 0.05 + 2.68 * rows + 0.5
         figure = new_figure(width, height)
         for turn, name in enumerate(block.mechanisms):
             row, column = divmod(turn, columns)
-            axes = axes_at(figure, 0.55 + 2.2 * column, 0.45 + 2.5 * row, 2.05, 2.05)
+            axes = axes_at(figure, 0.55 + 2.2 * column, 0.6 + 2.68 * row, 2.05, 2.05)
             _frame(axes, block, who, small=True)
             for other in block.mechanisms:
                 if other != name:
@@ -224,5 +224,7 @@ def _extent(text: Any) -> Box:
 
 def _legend(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    scores = [] if row is None else scores_in_words(row)
-    return "\n".join([wrapped(name, 32), *map(typeset, scores)])
+    if row is None:
+        return wrapped(name, 32)
+    told = name if row["rankable"] else f"{name} (not ranked)"
+    return "\n".join([wrapped(told, 32), *map(typeset, scores_in_words(row))])

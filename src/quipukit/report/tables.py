@@ -49,7 +49,7 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         words.append(f"{SINGLE} single point: QuIPU is 0 wherever it lies, so it is not ranked.")
     if (~flags["rankable"].astype(bool) & ~flags["single"].astype(bool)).any():
         words.append(
-            f"{NOT_RANKED} the settings span less than {share(NARROW)} of the diagonal, so that QuIPU is close to 0 "
+            f"{NOT_RANKED} the settings span less than {percent(NARROW)} of the diagonal, so that QuIPU is close to 0 "
             "whatever the mechanism does and is not ranked; compare the hypervolume."
         )
     if not flags["monotone"].all():
@@ -59,7 +59,7 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         title="QuIPU score and hypervolume",
         headings=(
             "Mechanism",
-            *(f"{who}{score}" for block in judged for who in shown[id(block)] for score in ("", ", HV")),
+            *(f"{who}{score}" for block in judged for who in shown[id(block)] for score in (" QuIPU", " HV")),
         ),
         groups=_groups(judged, lambda block: 2 * len(shown[id(block)])),
         sections=sections,
@@ -263,8 +263,8 @@ def block_sheets(block: Block) -> list[Sheet]:
 _KEPT = (
     "Original: what the query as it is finds among as many documents as the setting pools; kept: the share of it that "
     "is found. Pooled: documents per query, and their share of the collection. "
-    f"{POOLS_MUCH} more than {share(MOST_POOLED)} of the collection is pooled, so that even random words find what is "
-    "relevant: do not count on this utility."
+    f"{POOLS_MUCH} more than {percent(MOST_POOLED)} of the collection is pooled, so that even random words find what "
+    "is relevant: do not count on this utility."
 )
 
 

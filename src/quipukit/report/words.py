@@ -106,9 +106,8 @@ def risk_name(attacker: str) -> str:
 
 def scores_in_words(row: Mapping[str, Any]) -> list[str]:
     """Return QuIPU and hypervolume of a row of `Block.scores`, each with its interval."""
-    ranked = "" if row["rankable"] else ", not ranked"
     return [
-        f"QuIPU {number(row['quipu'])} {interval(row['low'], row['high'])}{ranked}",
+        f"QuIPU {number(row['quipu'])} {interval(row['low'], row['high'])}",
         f"HV {number(row['hypervolume'])} {interval(row['hypervolume_low'], row['hypervolume_high'])}",
     ]
 
@@ -149,7 +148,7 @@ def _unranked(scores: pd.DataFrame) -> str:
         for row in scores.itertuples(index=False)
     ]
     return (
-        f"Not ranked by QuIPU: {join(names)}. Their settings span less than {share(NARROW)} of the diagonal, so the "
+        f"Not ranked by QuIPU: {join(names)}. Their settings span less than {percent(NARROW)} of the diagonal, so the "
         "score is close to 0 whatever they do."
     )
 
