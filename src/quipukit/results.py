@@ -28,8 +28,10 @@ import pandas as pd
 from quipukit.errors import FileError, InputError
 from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
 from quipukit.home import new_file
-from quipukit.measures.bootstrap import LEVEL, REPLICATES, bootstrap_scores
+from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.intervals import LEVEL
+from quipukit.measures.resampling import REPLICATES
 from quipukit.registry import directions
 
 if TYPE_CHECKING:
@@ -167,6 +169,22 @@ class Result:
     def hides_more(self) -> dict[str, str]:
         """Return for every mechanism whether its smaller or its larger values hide more."""
         return dict(zip(self.settings["mechanism"], self.settings["hides_more"], strict=True))
+
+    @functools.cached_property
+    def in_log(self) -> frozenset[str]:
+        """Return the ids of the queries that the attacker's log holds: all where it was completed with the originals.
+
+        An original that the log lacks cannot be found, whatever is sent.
+        """
+        log = self.manifest.get("log") or {}
+        if log.get("inject", True):
+            return frozenset(self.queries["qid"])
+        return frozenset(self.ranks.loc[self.ranks["better"] >= 0, "qid"])
+
+    @property
+    def log_coverage(self) -> float:
+        """Return the share of the queries that the attacker's log holds: no mean risk can exceed it."""
+        return len(self.in_log) / max(len(self.queries), 1)
 
     @functools.cached_property
     def digest(self) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from quipukit.errors import InputError
 from quipukit.measures.bootstrap import compare
+from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.quipu import quipu_table
 from quipukit.report import tables, words
 from quipukit.report.blocks import Block, blocks_of
@@ -295,7 +296,7 @@ def test_companions_by_hand(block: Block) -> None:
     assert float(volume.text) == pytest.approx(np.mean(best) / top, abs=0.002)
 
 
-def test_points_have_the_means_and_plausible_intervals(block: Block) -> None:
+def test_points_have_the_means_and_the_intervals_of_the_one_function(block: Block) -> None:
     frame = tables.points(block).frame
     row = frame[(frame["mechanism"] == "CMP") & (frame["value"] == 15.0) & (frame["attacker"] == "active")].iloc[0]
     scores = block.result.scores
@@ -303,10 +304,28 @@ def test_points_have_the_means_and_plausible_intervals(block: Block) -> None:
     hits = own.loc[own["measure"] == "R@10", "score"].to_numpy()
     gains = own.loc[own["measure"] == "nDCG@10", "score"].to_numpy()
     assert row["risk"] == pytest.approx(hits.mean()) and row["utility"] == pytest.approx(gains.mean())
-    # A percentile interval of a mean is close to the normal one.
-    error = gains.std() / np.sqrt(len(gains))
-    assert row["utility_low"] == pytest.approx(gains.mean() - 1.96 * error, abs=0.4 * error)
-    assert row["utility_high"] == pytest.approx(gains.mean() + 1.96 * error, abs=0.4 * error)
+    for name, measured, are_hits in (("risk", hits, True), ("utility", gains, False)):
+        low, high = mean_intervals(measured[:, None], hits=are_hits)
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((low.item(), high.item()))
+
+
+def test_nothing_found_is_not_shown_as_nothing_to_find(block: Block) -> None:
+    """0 of 12 queries: the report said [0.000, 0.000]."""
+    none = block.points[(block.points["risk"] == 0) & (block.points["attacker"] == "active")]
+    assert len(none) and none["risk_high"].round(3).unique().tolist() == [0.265]
+
+
+def test_means_and_intervals_are_over_the_same_queries(block: Block) -> None:
+    """Half of the queries have no judgements: their risk counts, and every point lies in its own interval."""
+    scores = block.result.scores
+    qids = sorted(set(scores["qid"]))[:6]
+    found_out = (scores["side"] == "risk") & scores["qid"].isin(qids)
+    unjudged = (scores["side"] == "utility") & scores["qid"].isin(qids)
+    changed = replace(block.result, scores=scores.assign(score=scores["score"].mask(found_out, 1.0))[~unjudged])
+    points = Block("half", changed, block.system, block.measure).points
+    assert points["risk"].min() >= 0.5
+    for name in ("risk", "utility"):
+        assert (points[f"{name}_low"] <= points[name]).all() and (points[name] <= points[f"{name}_high"]).all()
 
 
 def test_the_formal_side_says_what_is_promised(block: Block) -> None:

@@ -15,8 +15,9 @@ SLACK = 1e-9
 class Choice:
     """A setting: what it sends and promises, its risk and utility, and the share of the original's utility it keeps.
 
-    ``kept`` is None where the original's utility was not measured (no Identity in the result) or is 0; ``budget`` is
-    N * epsilon, None without epsilon. ``chosen`` is the share of replicates that choose this setting.
+    ``risk`` and ``utility`` are means on these queries. ``risk_high`` and ``utility_low`` are bounds for new queries
+    that hold for all settings together, and so for a chosen one. ``kept`` is None where the original's utility was not
+    measured (no Identity in the result) or is 0; ``budget`` is N * epsilon, None without epsilon.
     """
 
     mechanism: str
@@ -30,15 +31,11 @@ class Choice:
     budget: float | None
     nothing: int
     risk: float
-    risk_low: float
     risk_high: float
     utility: float
     utility_low: float
-    utility_high: float
     kept: float | None
-    kept_low: float | None
-    kept_high: float | None
-    chosen: float
+    certified: bool
 
     @property
     def name(self) -> str:
@@ -56,16 +53,23 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """What to use within a budget of risk; ``best`` is None where no setting fits.
+    """What to use within a budget of risk; ``best`` is None where no setting can be certified to keep it.
 
-    ``runner_up`` is the best fitting setting of another mechanism and ``lead`` the difference of utility to it, as
-    (difference, low, high, p); p holds for two settings named beforehand, so it too is flattered by the choice.
-    ``gain`` is the same over random words (Random), where these were measured: a safe setting that finds no more than
-    they do is of no use.
-    ``safe`` is the best setting whose upper bound of risk keeps the budget, ``least_risky`` the one of least risk,
-    ``within_risk`` the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
-    ``min_utility``. ``settings`` holds all candidates, with ``fits`` and ``front``: on the Pareto front of least risk
-    and most utility.
+    ``best`` is the certified setting of highest mean utility, ``runner_up`` that of another mechanism, and ``lead`` how
+    much less the runner-up finds on these queries. ``gain`` is the difference to random words (Random), where these
+    were measured, with a p-value corrected for the number of settings: a safe setting that finds no more than they do
+    is of no use.
+
+    Where nothing is certified, ``candidate`` is the best of those whose mean risk keeps the budget on these queries,
+    and ``candidate_needs`` how many queries like these it would take to certify it; ``least_risky`` has the least mean
+    risk, and needs ``least_needs``; ``any_needs`` is what a setting without a single hit would need. ``within_risk`` is
+    the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
+    ``min_utility``, both by their means.
+
+    Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose originals
+    the attacker's log holds; no risk can exceed ``ceiling``, the share of these. Utilities are over ``judged`` queries.
+    ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the Pareto front
+    of least risk and most utility.
     """
 
     attacker: str
@@ -74,33 +78,23 @@ class Recommendation:
     max_risk: float
     min_utility: float | None
     level: float
-    replicates: int
     queries: int
+    covered: int
+    judged: int
+    ceiling: float
     original: float | None  # utility of the original queries, where it was measured
     best: Choice | None
     runner_up: Choice | None
-    lead: tuple[float, float, float, float] | None
-    gain: tuple[float, float, float, float] | None
-    safe: Choice | None
+    lead: float | None
+    gain: tuple[float, float] | None
+    candidate: Choice | None
+    candidate_needs: float | None
     least_risky: Choice
+    least_needs: float
+    any_needs: float
     within_risk: Choice | None
     within_utility: Choice | None
-    nothing_share: float  # of replicates, in which no setting fits
-    expected_utility: float | None  # without what the choice flatters; None where nothing fits
-    expected_low: float | None
-    expected_high: float | None
-    expected_risk: float | None
     settings: pd.DataFrame
-
-    @property
-    def chosen_share(self) -> float:
-        """Return the share of replicates that choose the best setting again; 0 where nothing fits."""
-        return self.best.chosen if self.best else 0.0
-
-    @property
-    def keeps_budget(self) -> bool:
-        """Tell whether the upper bound of the best setting's risk keeps the budget too."""
-        return self.best is not None and self.best.risk_high <= self.max_risk + SLACK
 
     @property
     def front(self) -> pd.DataFrame:

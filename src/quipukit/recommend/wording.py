@@ -1,14 +1,16 @@
-"""The recommendation in sentences."""
+"""The recommendation in sentences. *Certified (statistics)* is said of bounds that survive the choice, never else."""
 
 import math
 import re
 from typing import TYPE_CHECKING
 
-from quipukit.measures.bootstrap import LEVEL
+from quipukit.measures.resampling import FEW
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
     from quipukit.recommend.model import Choice, Recommendation
+
+CERTIFIED = "certified (statistics)"
 
 # A risk below this is told as none.
 _NOTHING = 1e-9
@@ -17,30 +19,86 @@ _NOTHING = 1e-9
 _USELESS = 0.1
 
 
-def sentence(found: "Recommendation") -> str:
+def sentence(advice: "Recommendation") -> str:
     """Return the recommendation, or why there is none, in a sentence or two."""
-    best = found.best
+    best = advice.best
     if best is None:
-        return _no_setting(found)
-    text = f"Use {best.words}: {_found(found, best)}, and {_seen(found.attacker, best, found.queries)}."
-    useless = best.kept is not None and best.kept < _USELESS and _use(found)
+        return _none_fits(advice) if advice.candidate is None else _none_certified(advice, advice.candidate)
+    text = (
+        f"Use {best.words}, {CERTIFIED}: with {100 * advice.level:g} % confidence its risk is at most "
+        f"{_digits(best.risk_high, advice.max_risk)}, the choice among {_settings(advice)} allowed for. On these "
+        f"queries {_seen(advice, best)}."
+    )
+    useless = best.kept is not None and best.kept < _USELESS and _use(advice)
     return f"{text} But random words find as much." if useless else text
 
 
-def notes(found: "Recommendation") -> tuple[str, ...]:
+def notes(advice: "Recommendation") -> tuple[str, ...]:
     """Return what to know beside the sentence, a sentence or two each."""
-    return tuple(note for note in (tell(found) for tell in _NOTES) if note)
+    return tuple(note for note in (tell(advice) for tell in _NOTES) if note)
 
 
-def _found(found: "Recommendation", choice: "Choice") -> str:
+# --- the sentence -------------------------------------------------------------------------------------------------
+
+
+def _none_certified(advice: "Recommendation", candidate: "Choice") -> str:
+    return (
+        f"No setting can be {CERTIFIED} to keep the risk at {advice.max_risk:g} or below with "
+        f"{_count(advice.covered)} and {_settings(advice)}. The best candidate is {candidate.words}: on these queries "
+        f"{_seen(advice, candidate)}, but its risk could be as high as "
+        f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)}"
+    )
+
+
+def _needed(advice: "Recommendation", candidate: "Choice") -> str:
+    needs = advice.candidate_needs or math.inf
+    if needs < math.inf:
+        text = f"To certify it takes about {needs:,.0f} queries with results like these"
+    else:
+        text = "No number of queries with results like these would certify it"
+    least = advice.least_risky
+    if least.name != candidate.name and advice.least_needs < needs:
+        text += f", the least risky setting, {least.name}, about {advice.least_needs:,.0f}"
+    if advice.any_needs < min(needs, advice.least_needs):
+        text += f", and a setting without a hit {advice.any_needs:,.0f}"
+    return f"{text}."
+
+
+def _none_fits(advice: "Recommendation") -> str:
+    least, within, reaches = advice.least_risky, advice.within_risk, advice.within_utility
+    if within is None:
+        text = (
+            f"No setting keeps the risk at {advice.max_risk:g} or below. The least risky is {least.words}: risk "
+            f"{_digits(least.risk, advice.max_risk)}, {advice.measure} {least.utility:.2f}{_share(least)}."
+        )
+    else:
+        text = (
+            f"No setting reaches {advice.measure} {advice.min_utility:g} at a risk of {advice.max_risk:g} or below. "
+            f"The best within that risk, by the means on these queries, is {within.words}: risk {within.risk:.2f}, "
+            f"{advice.measure} {_digits(within.utility, advice.min_utility)}{_share(within)}."
+        )
+    if advice.min_utility is None:
+        return text
+    if reaches is None:
+        return f"{text} No setting reaches {advice.min_utility:g} at any risk; the most is {_most(advice)}."
+    return (
+        f"{text} To reach {advice.min_utility:g} takes a risk of {_digits(reaches.risk, advice.max_risk)}: "
+        f"{reaches.words}, {advice.measure} {reaches.utility:.2f}{_share(reaches)}."
+    )
+
+
+def _seen(advice: "Recommendation", choice: "Choice") -> str:
+    """Tell what users find and what the attacker finds."""
     if choice.kept is None:
-        return f"users reach {found.measure} {choice.utility:.2f}"
-    if choice.kept >= 1:
-        return f"users keep all of the search quality ({found.measure})"
-    return f"users keep {100 * choice.kept:.0f} % of the search quality ({found.measure})"
+        kept = f"users reach {advice.measure} {choice.utility:.2f}"
+    elif choice.kept >= 1:
+        kept = f"users keep all of the search quality ({advice.measure})"
+    else:
+        kept = f"users keep {100 * choice.kept:.0f} % of the search quality ({advice.measure})"
+    return f"{kept}, and {_guessed(advice.attacker, choice, advice.queries)}"
 
 
-def _seen(attacker: str, choice: "Choice", queries: int) -> str:
+def _guessed(attacker: str, choice: "Choice", queries: int) -> str:
     *names, kind = attacker.split(" ")
     who = f"{' '.join(names)} attacker" if names else "attacker"
     who = f"{'an' if who[0].lower() in 'aeiou' else 'a'} {who}"
@@ -57,36 +115,18 @@ def _cases(risk: float, queries: int) -> str:
     return f"the query in {'fewer than 1' if risk < 0.005 else f'about {100 * risk:.0f}'} of 100 cases"
 
 
-def _no_setting(found: "Recommendation") -> str:
-    least, within, reaches = found.least_risky, found.within_risk, found.within_utility
-    if within is None:
-        text = (
-            f"No setting keeps the risk at {found.max_risk:g} or below. The least risky is {least.words}: risk "
-            f"{_digits(least.risk, found.max_risk)}, {found.measure} {least.utility:.2f}{_share(least)}."
-        )
-    else:
-        text = (
-            f"No setting reaches {found.measure} {found.min_utility:g} at a risk of {found.max_risk:g} or below. The "
-            f"best within that risk is {within.words}: risk {within.risk:.2f}, {found.measure} "
-            f"{_digits(within.utility, found.min_utility)}{_share(within)}."
-        )
-    if found.min_utility is None:
-        return text
-    if reaches is None:
-        return f"{text} No setting reaches {found.min_utility:g} at any risk; the most is {_most(found)}."
-    return (
-        f"{text} To reach {found.min_utility:g} takes a risk of {_digits(reaches.risk, found.max_risk)}: "
-        f"{reaches.words}, {found.measure} {reaches.utility:.2f}{_share(reaches)}."
-    )
-
-
-def _most(found: "Recommendation") -> str:
-    row = found.settings.loc[found.settings["utility"].idxmax()]
+def _most(advice: "Recommendation") -> str:
+    row = advice.settings.loc[advice.settings["utility"].idxmax()]
     return f"{row['utility']:.2f} ({row['mechanism']} at {row['parameter']} {format_value(row['value'])})"
 
 
 def _count(queries: int) -> str:
     return "1 query" if queries == 1 else f"{queries} queries"
+
+
+def _settings(advice: "Recommendation") -> str:
+    count = len(advice.settings)
+    return "1 setting" if count == 1 else f"{count} settings"
 
 
 def _digits(number: float, limit: float | None) -> str:
@@ -102,94 +142,83 @@ def _share(choice: "Choice") -> str:
     return "" if choice.kept is None else f", {100 * choice.kept:.0f} % of the original's"
 
 
-def _sure(found: "Recommendation") -> str:
-    best, safe = found.best, found.safe
-    if best is None:
-        return ""
-    if found.keeps_budget:
-        bound = _digits(best.risk_high, found.max_risk)
-        return f"The upper bound of the risk, {bound}, keeps the budget of {found.max_risk:g} too."
-    text = (
-        f"With {_count(found.queries)} the risk could be as high as {_digits(best.risk_high, found.max_risk)}, above "
-        f"the budget of {found.max_risk:g}."
-    )
-    if safe is not None:
-        return (
-            f"{text} The best setting whose upper bound keeps it is {safe.name}: risk at most "
-            f"{_digits(safe.risk_high, found.max_risk)}, {found.measure} {safe.utility:.2f}{_share(safe)}."
-        )
-    text += " No setting's upper bound keeps it."
-    needed = enough_queries(found.max_risk, found.level)
-    if found.queries < needed < math.inf:
-        text += f" It takes {needed:.0f} queries or more to show so low a risk, even where none of them is found."
-    return text
+# --- notes --------------------------------------------------------------------------------------------------------
 
 
-def enough_queries(max_risk: float, level: float = LEVEL) -> float:
-    """Return how many queries, none of them found, it takes for the upper bound of a risk to keep a budget.
-
-    >>> enough_queries(0.1)
-    36.0
-    """
-    if max_risk <= 0:
-        return math.inf
-    return 1.0 if max_risk >= 1 else float(math.ceil(math.log((1 - level) / 2) / math.log1p(-max_risk)))
-
-
-def _second(found: "Recommendation") -> str:
-    if found.best is None:
-        return ""
-    if found.runner_up is None or found.lead is None:
-        return f"No other mechanism than {found.best.mechanism} has a setting that fits."
-    difference, low, high, p = found.lead
-    text = (
-        f"Runner-up: {found.runner_up.name}, {found.measure} lower by {difference:.3f} [{low:.3f}, {high:.3f}] "
-        f"at risk {found.runner_up.risk:.2f}"
-    )
-    if p < 1 - found.level:
-        return f"{text} (p = {p:.2g})."
-    return f"{text}. The difference is not significant (p = {p:.2g}): take either, by its guarantee or its cost."
-
-
-def _use(found: "Recommendation") -> str:
-    if found.best is None or found.gain is None or found.best.mechanism == "Random":
-        return ""
-    difference, low, high, p = found.gain
-    if p < 1 - found.level and difference > 0:
+def _meaning(advice: "Recommendation") -> str:
+    if advice.best is None:
         return ""
     return (
-        f"It finds no more than random words do, as far as {_count(found.queries)} can tell: {found.measure} differs "
-        f"by {difference:.3f} [{low:.3f}, {high:.3f}], p = {p:.2g}. A higher risk is the price of finding anything."
+        f"{CERTIFIED[0].upper()}{CERTIFIED[1:]} holds for queries like these, this attacker and this log. It allows "
+        f"for the choice among the {_settings(advice)} of this result, not for settings, attackers or budgets that "
+        "were dropped after a look at their risks. It is no theorem."
     )
 
 
-def _luck(found: "Recommendation") -> str:
-    if found.best is None:
+def _coverage(advice: "Recommendation") -> str:
+    if advice.ceiling >= 1:
         return ""
-    text = f"Of {found.replicates:,} resamples of the queries {100 * found.chosen_share:.0f} % choose the same setting"
-    if found.nothing_share > 0:
-        text += f", and {100 * found.nothing_share:.0f} % find none that fits"
-    if found.expected_utility is None or len(found.settings) == 1:
+    return (
+        f"The attacker's log holds {advice.covered} of the {advice.queries} originals, so no risk can exceed "
+        f"{advice.ceiling:.2f}; the bounds are for queries that it holds."
+    )
+
+
+def _use(advice: "Recommendation") -> str:
+    if advice.best is None or advice.gain is None or advice.best.mechanism == "Random":
+        return ""
+    difference, p = advice.gain
+    if p < 1 - advice.level and difference > 0:
+        return ""
+    return (
+        f"It finds no more than random words do, as far as {_count(advice.judged)} can tell: {advice.measure} differs "
+        f"by {difference:.3f}, p = {p:.2g} after correction for {_settings(advice)}. A higher risk is the price of "
+        "finding anything."
+    )
+
+
+def _second(advice: "Recommendation") -> str:
+    if advice.best is None:
+        return ""
+    if advice.runner_up is None or advice.lead is None:
+        return f"No other mechanism than {advice.best.mechanism} has a setting that can be certified."
+    return (
+        f"Runner-up: {advice.runner_up.name}, certified too, {advice.measure} lower by {advice.lead:.3f} on these "
+        f"queries at risk {advice.runner_up.risk:.2f}. Both were chosen on these queries, so the difference is an "
+        "estimate without an interval; let guarantee and cost decide where it is small."
+    )
+
+
+def _luck(advice: "Recommendation") -> str:
+    if advice.best is None:
+        return ""
+    text = (
+        f"On new queries {advice.measure} is at least {advice.best.utility_low:.2f}, with {100 * advice.level:g} % "
+        "confidence"
+    )
+    if len(advice.settings) == 1:
         return f"{text}."
-    return (
-        f"{text}. The best of {len(found.settings)} tends to be a lucky one: on new queries expect {found.measure} "
-        f"near {found.expected_utility:.2f} [{found.expected_low:.2f}, {found.expected_high:.2f}] and a risk near "
-        f"{found.expected_risk:.2f}."
-    )
+    return f"{text}; the {advice.best.utility:.2f} seen here is flattered, for the best of many is also a lucky one."
 
 
-def _promise(found: "Recommendation") -> str:
-    if found.best is None:
+def _promise(advice: "Recommendation") -> str:
+    if advice.best is None:
         return ""
-    best = found.best
+    best = advice.best
     composed = "" if best.budget is None else f"; N = {best.n}, composed budget {format_value(best.budget)}"
     return f"Guarantee: {best.guarantee or 'not stated'}{composed}."
 
 
-def _unsent(found: "Recommendation") -> str:
-    if found.best is None or not found.best.nothing:
+def _unsent(advice: "Recommendation") -> str:
+    if advice.best is None or not advice.best.nothing:
         return ""
-    return f"For {found.best.nothing} of the queries nothing was sent; they count as risk 0."
+    return f"For {advice.best.nothing} of the queries nothing was sent; they count as risk 0."
 
 
-_NOTES = (_sure, _use, _second, _luck, _promise, _unsent)
+def _few(advice: "Recommendation") -> str:
+    if advice.queries >= FEW:
+        return ""
+    return f"{_count(advice.queries)} can show little; use {FEW} or more."
+
+
+_NOTES = (_meaning, _coverage, _use, _second, _luck, _promise, _unsent, _few)

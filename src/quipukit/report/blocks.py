@@ -11,10 +11,12 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
-from quipukit.measures.bootstrap import LEVEL, REPLICATES, Score, compare
+from quipukit.measures.bootstrap import Score, compare, score_matrix
 from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.quipu import quipu_table
-from quipukit.measures.risk import attacker_label
+from quipukit.measures.resampling import REPLICATES
+from quipukit.measures.risk import are_hits, attacker_label
 from quipukit.report.names import run_names
 from quipukit.results import Result
 
@@ -71,13 +73,12 @@ class Block:
     @functools.cached_property
     def risks(self) -> pd.DataFrame:
         """Return the mean risk of every setting and attacker with its interval: risk, risk_low, risk_high."""
-        scores = self._risks
-        labels = {
-            pair: attacker_label(*pair)
-            for pair in scores[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
-        }
-        pairs = zip(scores["attacker"], scores["measure"], strict=True)
-        return _means(scores.assign(attacker=[labels[pair] for pair in pairs]), "risk")
+        seeds = len(self.result.seeds)
+        parts = [
+            _means(rows.assign(attacker=attacker_label(str(attacker), str(measure))), "risk", are_hits(measure, seeds))
+            for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False)
+        ]
+        return pd.concat(parts, ignore_index=True)
 
     @functools.cached_property
     def points(self) -> pd.DataFrame:
@@ -88,11 +89,8 @@ class Block:
         """
         if not self.judged:
             return by_parameter(self.risks, self.result.hides_more)
-        utilities = _means(self._utilities, "utility").drop(columns="attacker")
-        # The curve is drawn over the queries that both sides know, as the score is.
-        known = self._joined[[*_KEYS, "risk", "utility"]]
-        bounds = self.risks.drop(columns="risk").merge(utilities.drop(columns="utility"), on=list(SETTING))
-        points = known.merge(bounds, on=_KEYS).merge(self.ceilings, on=list(SETTING), how="left")
+        utilities = _means(self._utilities, "utility", hits=False).drop(columns="attacker")
+        points = self.risks.merge(utilities, on=list(SETTING)).merge(self.ceilings, on=list(SETTING), how="left")
         points["kept"] = (points["utility"] / points["ceiling"]).where(points["ceiling"] > 0)
         pools = self.result.settings[[*SETTING, "pooled", "pooled_share"]]
         return by_parameter(points.merge(pools, on=list(SETTING), how="left"), self.result.hides_more)
@@ -238,13 +236,9 @@ def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Seque
     return found
 
 
-def _means(scores: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the mean of every setting and attacker with its percentile interval over queries."""
-    qids = sorted(set(scores["qid"]))
-    groups = scores.groupby(_KEYS, sort=False, observed=True)
-    keys = scores[_KEYS].drop_duplicates().reset_index(drop=True)
-    matrix = np.zeros((len(qids), len(keys)))
-    matrix[pd.Index(qids).get_indexer(scores["qid"]), groups.ngroup().to_numpy()] = scores["score"].to_numpy()
-    draws = np.random.default_rng(0).multinomial(len(qids), np.full(len(qids), 1 / len(qids)), size=REPLICATES)
-    low, high = np.quantile(draws @ matrix / len(qids), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return keys.assign(**{name: matrix.mean(axis=0), f"{name}_low": low, f"{name}_high": high})
+def _means(scores: pd.DataFrame, name: str, hits: bool) -> pd.DataFrame:
+    """Return the mean of every setting and attacker with its interval, both over the same queries."""
+    side, columns = score_matrix(scores, sorted(set(scores["qid"])))
+    low, high = mean_intervals(side.scores, hits=hits)
+    keys = pd.DataFrame(columns, columns=[*_KEYS, "measure"]).drop(columns="measure")
+    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high})
