@@ -17,6 +17,8 @@ NAMES = (
     "dense_memory",
     "experiment",
     "scale",
+    "selection",
+    "small_samples",
 )
 
 

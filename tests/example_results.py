@@ -56,6 +56,10 @@ def make_result(
                             score = float(np.clip(found * factor + noise.normal(0, 0.03), 0, 1))
                             common = {"system": system, "attacker": "", "side": "utility"}
                             frames["scores"].append({**own, **common, "measure": measure, "score": score})
+                            # What the original finds among as many documents: a little more in larger pools.
+                            top = float(np.clip((0.66 + 0.05 * (1 - kept)) * factor * hardness[number] - shift, 0, 1))
+                            ceiling = {**common, "side": "ceiling", "measure": measure, "score": top}
+                            frames["scores"].append({**own, **ceiling})
                     if number < 3:
                         for variant in range(3):
                             text = f"{mechanism.lower()} words {variant} of {qid}"
@@ -97,6 +101,9 @@ def _setting_row(setting: dict[str, object], strategy: str, kept: float) -> dict
         "variants": 50.0 if private else 38.5,
         "distinct": 1 - 0.5 * kept,
         "nothing": 0,
+        "hides_more": "larger" if setting["mechanism"] == "AEA" else "smaller",
+        "pooled": 23.0 + 900 * (1 - kept),
+        "pooled_share": (23.0 + 900 * (1 - kept)) / 117659,
         "oov": 0.02 if private else np.nan,
         "oov_policy": "uniform" if private else "",
         "kept_words": kept,

@@ -193,6 +193,15 @@ def test_texts_survive_unchanged(queries):
     assert dict(zip(found["qid"], found["query"], strict=True)) == queries
 
 
+def test_settings_are_ordered_from_most_to_least_hidden():
+    mixed = pd.DataFrame({"mechanism": ["AEA", "CMP", "Mine", "AEA", "CMP", "Mine"], "value": [3, 10, 1, 5, 5, 2]})
+    told = by_parameter(mixed, {"Mine": "larger"})
+    assert list(zip(told["mechanism"], told["value"], strict=True)) == [
+        *(("AEA", 5), ("AEA", 3), ("CMP", 5), ("CMP", 10), ("Mine", 2), ("Mine", 1)),
+    ]
+    assert by_parameter(mixed)["value"].tolist() == [5, 3, 5, 10, 1, 2]
+
+
 def test_settings_are_ordered_by_parameter_within_their_mechanism():
     mixed = pd.DataFrame({"mechanism": ["TEM", "CMP", "TEM", "CMP"], "value": [5.0, 10.0, 1.0, 2.0]})
     ordered = by_parameter(mixed)

@@ -134,6 +134,36 @@ def test_the_manifest_is_written_as_people_read_it(result: Result, tmp_path: Pat
     assert json.loads(text) == result.manifest and text.endswith("}\n") and "\n " in text
 
 
+def test_a_result_of_an_earlier_version_is_read(result: Result, tmp_path: Path) -> None:
+    """It lacks columns of the settings, and the rows of what the original finds among as many documents."""
+    result.save(tmp_path)
+    later = ["hides_more", "pooled", "pooled_share"]
+    result.settings.drop(columns=later).to_parquet(tmp_path / "settings.parquet", index=False)
+    result.scores[result.scores["side"] != "ceiling"].to_parquet(tmp_path / "scores.parquet", index=False)
+    old = Result.load(tmp_path)
+    assert old.hides_more == {"CMP": "smaller", "AEA": "larger", "Identity": "smaller", "Random": "smaller"}
+    assert old.settings["pooled"].isna().all() and old.ceilings().empty
+    pd.testing.assert_frame_equal(old.quipu(replicates=20), result.quipu(replicates=20))
+    result.settings.drop(columns="strategy").to_parquet(tmp_path / "settings.parquet", index=False)
+    with pytest.raises(FrameError, match="Settings needs column 'strategy'"):
+        Result.load(tmp_path)
+
+
+def test_a_result_keeps_the_direction_of_mechanisms_that_are_not_installed(result: Result, tmp_path: Path) -> None:
+    frames = {
+        name: getattr(result, name).replace({"mechanism": {"AEA": "Mine"}})
+        for name in ("settings", "obfuscated", "ranks", "scores", "guesses", "notes")
+    }
+    dataclasses.replace(result, **frames).save(tmp_path)
+    loaded = Result.load(tmp_path)
+    assert loaded.hides_more["Mine"] == "larger"
+    assert loaded.points().query("mechanism == 'Mine'")["value"].drop_duplicates().tolist() == [5, 4, 3]
+    mine, aea = (one.quipu(replicates=5).set_index("mechanism")["quipu"] for one in (loaded, result))
+    assert mine["Mine"].tolist() == pytest.approx(aea["AEA"].tolist())
+    table = qk.quipu_table(loaded.points()).query("mechanism == 'Mine' and measure == 'nDCG@10'")
+    assert table["quipu"].tolist() == pytest.approx(aea["AEA"].tolist())
+
+
 # --- what can be asked ---
 
 
@@ -165,7 +195,9 @@ def test_points_are_means_over_queries(seeded: Result) -> None:
 def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) -> None:
     table = seeded.quipu(replicates=50)
     expected = {"strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries"}
-    assert set(table.columns) == expected | {"seeds", "seed_low", "seed_high"}
+    volume = {"hypervolume", "hypervolume_low", "hypervolume_high"}
+    assert set(table.columns) == expected | volume | {"seeds", "seed_low", "seed_high"}
+    assert table["hypervolume"].between(table["hypervolume_low"], table["hypervolume_high"]).all()
     assert (table["seed_low"] <= table["seed_high"]).all() and (table["seeds"] == 3).all()
     assert (table["low"] <= table["high"]).all()
     tables = [

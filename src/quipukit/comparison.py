@@ -1,17 +1,15 @@
 """Two results side by side: which scores differ, whether chance explains it, and what else differs between the runs.
 
-Where both results have queries in common, these are drawn with replacement, the same ones for both, and the spread of
-the difference is over such draws: what makes a query easy or hard for both stays out of it. Where they are of other
-queries, each result has draws of its own, and the difference spreads as much as both together.
+Where both results have queries in common, differences are formed query by query: what makes a query easy or hard for
+both stays out of them. Where they are of other queries, the difference is that of two independent samples. Intervals
+and p-values are those of `quipukit.measures.resampling`.
 
 Differences are first - second. Mechanisms are scored on the settings that both results have: a QuIPU score depends on
-its grid. p-values are those of `quipukit.measures.bootstrap.compare`, but never below what so few queries can show
-(2^(1 - n) for n pairs); ``p_holm`` is corrected for all mechanisms of the same attacker, or for all settings of the
-same attacker or measure.
+its grid. Risks are over all queries sent, utilities over those judged. ``p_holm`` is corrected for all mechanisms of
+the same attacker, or for all settings of the same attacker or measure.
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +20,15 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import LEVEL, Floats, Grid, Seed, draw, grids, holm, judge
-from quipukit.measures.quipu import area
+from quipukit.measures.bootstrap import DIFFERENCES, Grid, grids, holm, per_query
+from quipukit.measures.intervals import LEVEL, Floats
+from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
     from quipukit.results import Result
 
 REPLICATES = 10_000  # Holm multiplies the least p-value, 2 / (replicates + 1), by the number of settings
-FEW = 10  # queries: with fewer, intervals of a bootstrap are too narrow
 
 _FOUND = ("first", "second", "difference", "low", "high", "p")
 # Told elsewhere: settings by name, queries by count, systems and measures by choice.
@@ -96,18 +94,14 @@ def compare_results(
             f"{', '.join(sides[1])}."
         )
     sizes = [len(next(iter(side.values())).qids) for side in sides]
-    rng = np.random.default_rng(seed)
-    weights = [draw(sizes[0], replicates, rng)]
-    weights.append(weights[0] if paired else draw(sizes[1], replicates, rng))
-    floor = 2.0 ** (1 - sizes[0]) if paired else 2 / math.comb(sum(sizes), sizes[0])
-    judged = _Judge(level, floor)
+    test = _Test(paired, level, replicates, seed)
 
     scores, rows = [], []
     for attacker in attackers:
         pair = sides[0][attacker], sides[1][attacker]
-        scores.append(judged.family(_curves(*pair, weights), attacker=attacker, measure=measure))
-        rows.append(judged.family(_means("risk", *pair, weights), side="risk", attacker=attacker, measure=""))
-    rows.append(judged.family(_means("utility", *pair, weights), side="utility", attacker="", measure=measure))
+        scores.append(test.curves(*pair).assign(attacker=attacker, measure=measure))
+        rows.append(test.means("risk", *pair).assign(side="risk", attacker=attacker, measure=""))
+    rows.append(test.means("utility", *pair).assign(side="utility", attacker="", measure=measure))
     table = pd.concat([frame for frame in scores if len(frame)] or scores[:1], ignore_index=True)
     means = pd.concat(rows, ignore_index=True)
     lone = [name for name, count in _counts(pair[0]).items() if count == 1]
@@ -115,7 +109,7 @@ def compare_results(
         measure=measure,
         systems=systems,
         paired=paired,
-        queries=(len(first.queries), len(second.queries), len(common)),
+        queries=(len(first.queries), len(second.queries), len(common[0]) if paired else 0),
         level=level,
         replicates=replicates,
         differs=_differs(first, second, systems),
@@ -164,95 +158,91 @@ def _settings(risks: pd.DataFrame, utilities: pd.DataFrame) -> list[Setting]:
 
 
 def _cut(
-    frames: tuple[pd.DataFrame, pd.DataFrame], settings: set[Setting], qids: set[str] | None
+    frames: tuple[pd.DataFrame, pd.DataFrame], settings: set[Setting], qids: tuple[set[str], set[str]] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     wanted = pd.MultiIndex.from_tuples(sorted(settings), names=list(SETTING))
 
-    def cut(frame: pd.DataFrame) -> pd.DataFrame:
+    def cut(frame: pd.DataFrame, own: set[str] | None) -> pd.DataFrame:
         kept = frame[pd.MultiIndex.from_frame(frame[list(SETTING)]).isin(wanted)]
-        return kept if qids is None else kept[kept["qid"].isin(qids)]
+        return kept if own is None else kept[kept["qid"].isin(own)]
 
-    return cut(frames[0]), cut(frames[1])
+    risk, utility = qids or (None, None)
+    return cut(frames[0], risk), cut(frames[1], utility)
 
 
 def _pairing(
     first: "Result", second: "Result", frames: list[tuple[pd.DataFrame, pd.DataFrame]]
-) -> tuple[bool, set[str], list[str]]:
-    """Tell whether the results are of the same queries, which they share, and what to say about it."""
+) -> tuple[bool, tuple[set[str], set[str]], list[str]]:
+    """Tell whether the results are of the same queries, which both sent and both judged, and what to say about it."""
     texts = [dict(zip(result.queries["qid"], result.queries["query"], strict=True)) for result in (first, second)]
-    measured = [set(risks["qid"]) & set(utilities["qid"]) for risks, utilities in frames]
-    shared = measured[0] & measured[1]
-    other = sum(texts[0].get(qid) != texts[1].get(qid) for qid in shared)
+    sent, judged = ([set(pair[side]["qid"]) for pair in frames] for side in (0, 1))
+    shared = sent[0] & sent[1], judged[0] & judged[1]
+    other = sum(texts[0].get(qid) != texts[1].get(qid) for qid in shared[0] | shared[1])
     unpaired = "so the difference is that of two independent samples, and far less is significant"
-    if not shared:
-        return False, set(), [f"The results have no query id in common, {unpaired}."]
+    if shared[0].isdisjoint(shared[1]):
+        return False, shared, [f"The results have no query id in common that both judged, {unpaired}."]
     if other:
         # Ids are told, never texts.
-        return False, set(), [f"Of {len(shared)} shared query ids {other} have another text, {unpaired}."]
-    if len(shared) < max(map(len, measured)):
-        counts = " and ".join(str(len(qids)) for qids in measured)
-        return True, shared, [f"Of {counts} queries the results share {len(shared)}; all numbers are over these."]
-    return True, shared, []
+        return False, shared, [f"Of {len(shared[0])} shared query ids {other} have another text, {unpaired}."]
+    notes = []
+    for what, own, both in (("queries", sent, shared[0]), ("judged queries", judged, shared[1])):
+        if len(both) < max(map(len, own)):
+            counts = " and ".join(str(len(qids)) for qids in own)
+            notes.append(f"Of {counts} {what} the results share {len(both)}; all numbers are over these.")
+    return True, shared, notes
 
 
 # --- the differences ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Judge:
-    level: float
-    floor: float
+_MEANS: Limits = (-1.0, 1.0)
 
-    def family(
-        self, found: list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]], **names: str
-    ) -> pd.DataFrame:
-        """Return one row a difference, with p-values corrected for their number."""
-        rows = []
-        for name, (score, drawn), (other, others) in found:
-            numbers = (score, other, score - other, *judge(drawn - others, self.level, self.floor))
-            rows.append({**name, **names, **dict(zip(_FOUND, numbers, strict=True))})
-        frame = pd.DataFrame(rows)
-        return frame.assign(p_holm=holm(frame["p"])) if rows else frame
+
+@dataclass(frozen=True)
+class _Test:
+    """How differences are judged: the same for every one."""
+
+    paired: bool
+    level: float
+    replicates: int
+    seed: Seed
+
+    def means(self, side: str, first: Grid, second: Grid) -> pd.DataFrame:
+        """Compare the mean of one side at every setting."""
+        place = {setting: number for number, setting in enumerate(second.settings)}
+        own, other = getattr(first, side), getattr(second, side).columns([place[one] for one in first.settings])
+        names = [dict(zip(SETTING, setting, strict=True)) for setting in first.settings]
+        return self._family(names, own.measured, other.measured, _MEANS)
+
+    def curves(self, first: Grid, second: Grid) -> pd.DataFrame:
+        """Compare the QuIPU score of every mechanism with a curve."""
+        counts = {name: count for name, count in _counts(first).items() if count > 1}
+        if not counts:
+            return pd.DataFrame()
+        own, other = (np.column_stack([_curve(grid, name) for name in counts]) for grid in (first, second))
+        names = [{"mechanism": name, "settings": count} for name, count in counts.items()]
+        return self._family(names, own, other, DIFFERENCES)
+
+    def _family(self, names: list[dict[str, Any]], own: Floats, other: Floats, limits: Limits) -> pd.DataFrame:
+        """Return one row per difference, with p-values corrected for their number."""
+        drawn: dict[str, Any] = {"limits": limits, "replicates": self.replicates, "seed": self.seed}
+        if self.paired:
+            judged = judge_paired(own - other, self.level, **drawn)
+        else:
+            judged = judge_unpaired(own, other, self.level, **drawn)
+        means = own.mean(axis=0), other.mean(axis=0)
+        numbers = zip(*means, means[0] - means[1], *judged, strict=True)
+        rows = [{**name, **dict(zip(_FOUND, row, strict=True))} for name, row in zip(names, numbers, strict=True)]
+        return pd.DataFrame(rows).assign(p_holm=holm(judged.p))
 
 
 def _counts(grid: Grid) -> dict[str, int]:
     return dict(Counter(mechanism for mechanism, *_ in grid.settings))
 
 
-def _curves(
-    first: Grid, second: Grid, weights: list[Floats]
-) -> list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]]:
-    """Return the QuIPU score of every mechanism with a curve: on all queries and on every replicate."""
-    found = []
-    for mechanism, count in _counts(first).items():
-        if count > 1:
-            pair = [
-                _curve(grid, [n for n, (name, *_) in enumerate(grid.settings) if name == mechanism], drawn)
-                for grid, drawn in zip((first, second), weights, strict=True)
-            ]
-            found.append(({"mechanism": mechanism, "settings": count}, pair[0], pair[1]))
-    return found
-
-
-def _curve(grid: Grid, columns: list[int], weights: Floats) -> tuple[float, Floats]:
-    r, u = grid.risk[:, columns], grid.utility[:, columns]
-    return float(area(r.mean(axis=0), u.mean(axis=0))), area(weights @ r, weights @ u)
-
-
-def _means(
-    side: str, first: Grid, second: Grid, weights: list[Floats]
-) -> list[tuple[dict[str, Any], tuple[float, Floats], tuple[float, Floats]]]:
-    """Return the mean of one side at every setting: on all queries and on every replicate."""
-    found = []
-    place = {setting: number for number, setting in enumerate(second.settings)}
-    scores: list[Floats] = [getattr(first, side), getattr(second, side)]
-    drawn = [weight @ score for weight, score in zip(weights, scores, strict=True)]
-    means = [score.mean(axis=0) for score in scores]
-    for n, setting in enumerate(first.settings):
-        m = place[setting]
-        name = dict(zip(SETTING, setting, strict=True))
-        found.append((name, (float(means[0][n]), drawn[0][:, n]), (float(means[1][m]), drawn[1][:, m])))
-    return found
+def _curve(grid: Grid, mechanism: str) -> Floats:
+    columns = [number for number, (name, *_) in enumerate(grid.settings) if name == mechanism]
+    return per_query(grid.risk.columns(columns), grid.utility.columns(columns))
 
 
 # --- what else differs --------------------------------------------------------------------------------------------
@@ -330,7 +320,10 @@ def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
 def _few(sizes: list[int]) -> list[str]:
     if min(sizes) >= FEW:
         return []
-    return [f"With {min(sizes)} queries the intervals of a bootstrap are too narrow; {FEW} or more are needed."]
+    return [
+        f"{min(sizes)} {'query is' if min(sizes) == 1 else 'queries are'} few: where differences are skewed, a test at 5 % may be wrong more often than that. "
+        f"Trust it from {FEW} queries on."
+    ]
 
 
 def _coarse(settings: set[Setting], replicates: int, level: float) -> list[str]:

@@ -7,8 +7,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import FrameError, QrelsWarning
+from quipukit.registry import directions
 
 Kind = Literal["text", "whole", "number"]
 
@@ -94,6 +96,7 @@ POINTS = Table(
         "strategy": "text",
         "parameter": "text",
         "value": "number",
+        "hides_more": "text",
         "attacker": "text",
         "measure": "text",
         "risk": "number",
@@ -126,11 +129,30 @@ def with_setting(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{column: value for column, value in defaults.items() if column not in frame.columns})
 
 
-def by_parameter(frame: pd.DataFrame) -> pd.DataFrame:
-    """Order a table of settings by parameter within each mechanism; mechanisms stay in the order they come in."""
-    place = {name: number for number, name in enumerate(dict.fromkeys(frame["mechanism"]))}
-    order = frame.assign(_place=frame["mechanism"].map(place)).sort_values(["_place", "value"], kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
+def by_parameter(frame: pd.DataFrame, hides_more: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Order a table of settings from most to least hidden within each mechanism.
+
+    Mechanisms stay in the order they come in. ``hides_more`` says which of their values hide more (see `directions`).
+    """
+    directed = directions(frame["mechanism"], hides_more)
+    place = {name: number for number, name in enumerate(directed)}
+    keys = pd.DataFrame(
+        {
+            "place": frame["mechanism"].map(place).to_numpy(),
+            "value": from_most_hidden(frame["value"], frame["mechanism"].map(directed)),
+        }
+    )
+    return frame.iloc[keys.sort_values(["place", "value"], kind="stable").index].reset_index(drop=True)
+
+
+def from_most_hidden(values: ArrayLike, hides_more: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers by which settings stand from most to least hidden when they are sorted.
+
+    >>> from_most_hidden([3, 4, 5], "larger").tolist()
+    [-3.0, -4.0, -5.0]
+    """
+    numbers = np.asarray(values, np.float64)
+    return np.where(np.asarray(hides_more, object) == "larger", -numbers, numbers)
 
 
 Queries: TypeAlias = "pd.DataFrame | pd.Series[str] | Mapping[str, str] | Iterable[tuple[str, str]] | Iterable[str]"

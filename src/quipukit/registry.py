@@ -7,8 +7,9 @@ name, its value the class.
 import difflib
 import functools
 import importlib
+from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from quipukit.errors import SpecError
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
 GROUP = "quipukit.mechanisms"
+
+HidesMore = Literal["smaller", "larger"]
 
 _BUILT_IN = {
     "CMP": "cmp:CMP",
@@ -82,6 +85,39 @@ def mechanism_class(name: str) -> "type[Mechanism]":
         return found
     plugin: type[Mechanism] = _plugins()[name].load()
     return plugin
+
+
+def installed_class(family: str) -> "type[Mechanism] | None":
+    """Return the class behind what a column ``mechanism`` holds, None where no such mechanism is installed.
+
+    >>> installed_class("CusText(k=20)").__name__, installed_class("Elsewhere")
+    ('CusText', None)
+    """
+    from quipukit.specs import spec
+
+    try:
+        return mechanism_class(spec(family).name)
+    except SpecError:
+        return None
+
+
+def directions(families: Iterable[str], declared: Mapping[str, str] | None = None) -> dict[str, HidesMore]:
+    """Return for each mechanism whether its smaller or its larger values hide more.
+
+    It is what ``declared`` says, else what the class says, and "smaller" where no such mechanism is installed.
+
+    >>> directions(["CMP", "AEA", "Elsewhere"])
+    {'CMP': 'smaller', 'AEA': 'larger', 'Elsewhere': 'smaller'}
+    """
+    return {family: _direction(family, (declared or {}).get(family, "")) for family in dict.fromkeys(families)}
+
+
+def _direction(family: str, declared: str) -> HidesMore:
+    chosen = declared or getattr(installed_class(family), "hides_more", "smaller")
+    for known in get_args(HidesMore):
+        if chosen == known:
+            return known
+    raise SpecError(f"{family}: hides_more must be 'smaller' or 'larger' (found {chosen!r}).")
 
 
 @functools.cache

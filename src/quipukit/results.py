@@ -6,7 +6,7 @@
 | settings | one row a setting, in the order of the plan: see `SETTINGS` |
 | obfuscated | seed, and the columns of Obfuscated |
 | ranks | seed, and the columns of Ranks |
-| scores | seed, system, and the columns of Scores: both sides; system is empty for risks |
+| scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
 | guesses | seed, setting, qid, guess (from 1), query, similarity, hit: for the example queries alone |
 | notes | seed, and the columns of Notes |
 
@@ -28,8 +28,11 @@ import pandas as pd
 from quipukit.errors import FileError, InputError
 from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
 from quipukit.home import new_file
-from quipukit.measures.bootstrap import LEVEL, REPLICATES, bootstrap_scores
+from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.intervals import LEVEL
+from quipukit.measures.resampling import REPLICATES
+from quipukit.registry import directions
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
@@ -41,9 +44,6 @@ _SEED: dict[str, Kind] = {"seed": "whole"}
 _SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
 
 
-_LATER = ("budget_query",)  # columns that results of older versions do not have
-
-
 def _by_seed(table: Table, **more: Kind) -> Table:
     return Table(table.name, {**_SEED, **more, **table.columns}, ("seed", *more, *table.key))
 
@@ -53,7 +53,6 @@ class Optional(Table):
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame as it should be; a missing number stays NaN."""
-        frame = frame.assign(**{name: float("nan") for name in _LATER if name in self.columns and name not in frame})
         gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
         checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
         return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
@@ -72,6 +71,9 @@ SETTINGS = Optional(
         "variants": "number",  # sent per query, in the mean
         "distinct": "number",  # share of distinct texts among the variants of a query, in the mean
         "nothing": "whole",  # queries of which nothing was sent
+        "hides_more": "text",  # which values of the parameter hide more: smaller or larger
+        "pooled": "number",  # documents pooled per query, in the mean; of several systems the most
+        "pooled_share": "number",  # the same as a share of the collection
         "oov": "number",  # share of the queries' tokens outside the vocabulary; NaN without a vocabulary
         "oov_policy": "text",
         "kept_words": "number",  # share of positions that hold the original's word
@@ -83,6 +85,8 @@ SETTINGS = Optional(
     },
     SETTING,
 )
+
+_LATER = ("budget_query", "hides_more", "pooled", "pooled_share")  # columns that results of earlier versions lack
 
 TABLES: dict[str, Table] = {
     "queries": QUERIES,
@@ -162,6 +166,27 @@ class Result:
         """Return the strategy of every mechanism."""
         return dict(zip(self.settings["mechanism"], self.settings["strategy"], strict=True))
 
+    @property
+    def hides_more(self) -> dict[str, str]:
+        """Return for every mechanism whether its smaller or its larger values hide more."""
+        return dict(zip(self.settings["mechanism"], self.settings["hides_more"], strict=True))
+
+    @functools.cached_property
+    def in_log(self) -> frozenset[str]:
+        """Return the ids of the queries that the attacker's log holds: all where it was completed with the originals.
+
+        An original that the log lacks cannot be found, whatever is sent.
+        """
+        log = self.manifest.get("log") or {}
+        if log.get("inject", True):
+            return frozenset(self.queries["qid"])
+        return frozenset(self.ranks.loc[self.ranks["better"] >= 0, "qid"])
+
+    @property
+    def log_coverage(self) -> float:
+        """Return the share of the queries that the attacker's log holds: no mean risk can exceed it."""
+        return len(self.in_log) / max(len(self.queries), 1)
+
     @functools.cached_property
     def digest(self) -> str:
         """Return SHA-256 over manifest and frames: equal for equal results."""
@@ -181,10 +206,19 @@ class Result:
         """Return the utilities per query as Scores: of one system (the first), of one seed or the mean over all."""
         return self._side("utility", self._system(system), seed)
 
+    def ceilings(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
+        """Return, as Scores, what the original query finds among as many documents as each setting pooled for it.
+
+        This is the reference of which a share of utility is kept: `Identity` pools the documents of one list, where N
+        variants pool up to N lists. No row where `Identity` was not run, and in results of earlier versions.
+        """
+        return self._side("ceiling", self._system(system), seed)
+
     def points(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
         """Return mean risk and mean utility of every setting, attacker and measure, as Points."""
         self._require_utility()
-        return join_points(self.risks(seed), self.utilities(system, seed), self.name, self.strategies)
+        utilities = self.utilities(system, seed)
+        return join_points(self.risks(seed), utilities, self.name, self.strategies, self.hides_more)
 
     def quipu(
         self,
@@ -194,10 +228,11 @@ class Result:
         level: float = LEVEL,
         replicates: int = REPLICATES,
     ) -> pd.DataFrame:
-        """Return the QuIPU score of every mechanism and attacker, with its interval over queries and spread over seeds.
+        """Return QuIPU and hypervolume of every mechanism and attacker, with intervals over queries, spread over seeds.
 
-        Columns: strategy, mechanism, attacker, measure, quipu, low, high, error, queries, seeds, seed_low, seed_high
-        (the least and the largest score of a single seed; NaN where there is one seed only).
+        Columns: strategy, mechanism, attacker, measure, quipu, low, high, error, hypervolume, hypervolume_low,
+        hypervolume_high, queries, seeds, seed_low, seed_high (the least and the largest QuIPU score of a single seed;
+        NaN where there is one seed only).
         """
         measure = self.measure_named(measure)
         table = self._scored(system, measure, None, level, replicates)
@@ -221,7 +256,9 @@ class Result:
     ) -> pd.DataFrame:
         utilities = self.utilities(system, seed)
         chosen = utilities[utilities["measure"] == measure]
-        return bootstrap_scores(self.risks(seed), chosen, level=level, replicates=replicates)
+        return bootstrap_scores(
+            self.risks(seed), chosen, level=level, replicates=replicates, hides_more=self.hides_more
+        )
 
     def _side(self, side: str, system: str, seed: int | None) -> pd.DataFrame:
         rows = self.scores[(self.scores["side"] == side) & (self.scores["system"] == system)]
@@ -289,10 +326,20 @@ class Result:
 def _read(folder: Path, name: str) -> pd.DataFrame:
     path = folder / f"{name}.parquet"
     try:
-        return TABLES[name].check(pd.read_parquet(path))
+        frame = pd.read_parquet(path)
+        return TABLES[name].check(_with_later_columns(frame) if name == "settings" else frame)
     except (OSError, ValueError) as fault:
         reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
         raise FileError(f"{path} cannot be read ({reason}); run `quipukit evaluate --resume {folder}`.") from None
+
+
+def _with_later_columns(settings: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns that earlier versions did not write: numbers are missing, directions are those of the classes."""
+    if "mechanism" not in settings.columns:
+        return settings
+    added: dict[str, Any] = {name: float("nan") for name in _LATER if SETTINGS.columns[name] == "number"}
+    added["hides_more"] = settings["mechanism"].astype(str).map(directions(settings["mechanism"].astype(str)))
+    return settings.assign(**{name: column for name, column in added.items() if name not in settings.columns})
 
 
 def _manifest_text(manifest: Mapping[str, Any]) -> str:

@@ -88,7 +88,7 @@ def test_a_query_is_attacked_by_its_own_variants_only(queries, log, vectors):
     shuffled = table.sample(frac=1, random_state=1)
     assert better(attack(shuffled, queries, log, Bag())) == better(whole)
     one = table[(table["qid"] == "3") & (table["value"] == 3.0)]
-    alone = attack(one, queries, log.completed(queries["query"].tolist()), Bag())
+    alone = attack(one, queries[queries["qid"] == "3"], log.completed(queries["query"].tolist()), Bag())
     together = whole[(whole["qid"] == "3") & (whole["value"] == 3.0)]
     assert alone["better"].tolist() == together["better"].tolist()
 
@@ -112,7 +112,7 @@ def test_empty_variants_and_uneven_numbers_are_used_as_they_are(queries, log):
     table = obfuscate(queries.head(2), "Identity", 3)
     table.loc[table["qid"] == "0", "query"] = ""
     table = table[(table["qid"] == "0") | (table["variant"] == 0)]
-    ranks = attack(table, queries, log, Bag()).set_index("qid")
+    ranks = attack(table, queries.head(2), log, Bag()).set_index("qid")
     assert ranks.loc["1", "better"] == 0
     # The centroid of nothing has norm 0 and is equally far from everything.
     assert ranks.loc["0", "tied"] == len(log) + 1
@@ -143,6 +143,41 @@ def test_a_setting_that_sent_nothing_for_a_query_has_risk_zero_there(queries, lo
     assert lost["better"] == -1 and np.isinf(lost["log_rank"])
     means = risk(ranks, 10).query("measure == 'P@1'").groupby("value")["score"].mean()
     assert means[1000.0] == 1.0 and means[2000.0] == pytest.approx(11 / 12)
+
+
+def test_a_query_for_which_no_setting_sent_anything_counts_too(queries, log):
+    """Two of three queries were sent: the risk is over three, not over two."""
+    asked = queries.head(3)
+    ranks = attack(obfuscate(asked.head(2), "Identity", 2), asked, log, Bag())
+    assert ranks["qid"].tolist() == ["0", "1", "2"] and ranks.attrs["no_obfuscation"] == 1
+    assert ranks.attrs["queries"] == 3 and ranks["better"].tolist() == [0, 0, -1]
+    hits = risk(ranks).query("measure == 'P@1'")["score"]
+    assert len(hits) == 3 and hits.mean() == pytest.approx(2 / 3)
+
+
+def test_where_nothing_at_all_was_sent_every_risk_is_zero(queries, log):
+    nothing = obfuscate(queries, ["Identity"], 1).iloc[:0]
+    named = pd.DataFrame({"mechanism": ["AEA", "AEA"], "parameter": "level", "value": [3, 4]})
+    ranks = attack(nothing, queries, log, Bag(), settings=named)
+    assert len(ranks) == 24 and (ranks["better"] == -1).all() and np.isinf(ranks["log_rank"]).all()
+    assert ranks.attrs["no_obfuscation"] == 24
+    assert (risk(ranks)["score"] == 0).all()
+    # Without their names nobody can know which settings these were, but nothing breaks.
+    assert attack(nothing, queries, log, Bag()).empty
+
+
+def test_a_setting_that_sent_nothing_stands_beside_those_that_did(queries, log):
+    sent = obfuscate(queries, "Identity", 1)
+    silent = pd.DataFrame({"mechanism": ["AEA"], "parameter": ["level"], "value": [3.0]})
+    ranks = attack(sent, queries, log, Bag(), settings=pd.concat([sent, silent]))
+    assert len(ranks) == 24 and ranks.attrs["no_obfuscation"] == 12
+    means = risk(ranks).query("measure == 'R@10'").groupby("mechanism")["score"].mean()
+    assert means.to_dict() == {"AEA": 0.0, "Identity": 1.0}
+
+
+def test_guesses_where_nothing_was_sent(queries, log):
+    nothing = obfuscate(queries, "Identity", 1).iloc[:0]
+    assert prepare(nothing, queries, log, Bag()).guesses(3).empty
 
 
 def test_an_empty_original_is_a_query_like_any_other(log):

@@ -56,7 +56,44 @@ def test_curves_are_told_apart_by_every_name(tmp_path: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     done = run("score", str(file))
     assert done.returncode == 0 and done.stdout.count("lazy") == 2 and done.stdout.count("dl20") == 2
-    assert "measure" not in done.stdout and done.stderr == ""
+    assert "measure" not in done.stdout
+    assert done.stderr.startswith("note: A: not installed, so smaller values are taken to hide more")
+    assert len(done.stderr.splitlines()) == 1
+
+
+BELOW = "mechanism,value,risk,utility\nMine,1,0.9,0.5\nMine,2,0.5,0.1\nMine,3,0.1,0\n"
+
+
+def test_a_mechanism_whose_larger_values_hide_more_is_read_from_there(tmp_path: Path) -> None:
+    """Its points lie below the diagonal: read the other way round they would score as if they lay above."""
+    file = tmp_path / "points.csv"
+    file.write_text(BELOW, encoding="utf-8")
+    assumed, said = (json.loads(run("score", str(file), "--json", *more).stdout)[0] for more in ([], MORE))
+    assert said["quipu"] == -assumed["quipu"] < 0 and said["hides_more"] == "larger"
+    lines = BELOW.splitlines()
+    file.write_text("\n".join([lines[0] + ",hides_more", *(f"{line},larger" for line in lines[1:])]), encoding="utf-8")
+    done = run("score", str(file), "--json")
+    assert json.loads(done.stdout)[0]["quipu"] == said["quipu"] and done.stderr == ""
+
+
+MORE = ["--hides-more", "larger"]
+
+
+def test_installed_mechanisms_say_themselves_which_values_hide_more(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    both = "".join(f"{name},{value},{risk},0.9\n" for name in ("AEA", "CMP") for value, risk in ((3, 0.7), (5, 0.1)))
+    file.write_text(f"mechanism,value,risk,utility\n{both}", encoding="utf-8")
+    done = run("score", str(file), "--json", *MORE)
+    aea, cmp = json.loads(done.stdout)
+    assert (aea["hides_more"], cmp["hides_more"]) == ("larger", "smaller") and done.stderr == ""
+    assert aea["quipu"] == -cmp["quipu"] > 0
+
+
+def test_a_narrow_curve_is_marked(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("mechanism,value,risk,utility\nAEA,3,0.1,0.52\nAEA,5,0.1,0.5\n", encoding="utf-8")
+    done = run("score", str(file))
+    assert "narrow 1 %" in done.stdout and "not to be ranked" in done.stderr
 
 
 def test_a_curve_that_turns_back_is_flagged(tmp_path: Path) -> None:
@@ -87,6 +124,7 @@ def test_options_change_the_definition(points: str) -> None:
         ("mechanism,value,risk,utility\nA,1,0.5,1.01\n", ["A at 1: utility is 1.01", "from 0 to 1"]),
         ("mechanism,value,risk,utility\nA,one,0.5,1\n", ["'value' must hold numbers"]),
         ("mechanism,value,risk,utility\nA,1,0,0\nA,1.0,0,0\n", ["two rows with", "value=1.0"]),
+        ("mechanism,value,hides_more,risk,utility\nA,1,both,0,0\n", ["hides_more must be 'smaller' or 'larger'"]),
         ("mechanism,value,risk,utility\nA,1,0,0\nA,1,0,0,9,9\n", ["points.csv", "line 3"]),
         ("mechanism,value,risk,utility\nA,1,0.5,0.5,0.5\n", ["line 2", "column too many"]),
         (b"mechanism,value,risk,utility\n\xff\xfe,1,0,0\n", ["UTF-8"]),
@@ -105,6 +143,7 @@ def test_bad_options_end_in_one_line_that_says_the_fix(points: str, tmp_path: Pa
     assert_refused(run("score", points, "--anchor", "ends"), "'corners'")
     assert_refused(run("score", points, "--anchor", "original"), "give u0 (--original)")
     assert_refused(run("score", points, "--original", "2"), "u0")
+    assert_refused(run("score", points, "--hides-more", "both"), "smaller or larger")
 
 
 def test_help_has_examples() -> None:

@@ -18,6 +18,7 @@ STARTS = {
     "obfuscate": ("obfuscation",),
     "pool": ("retrieval.load", "retrieval.bm25", "retrieval.dense", "retrieval.http", "collections.load"),
     "utility": ("retrieval.load", "retrieval.bm25", "retrieval.dense", "measures.utility", "collections.load"),
+    "ceiling": ("experiment.ceilings",),
     "attack": ("attackers.quia",),
     "likeness": ("experiment.likeness",),
 }

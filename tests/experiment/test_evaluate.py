@@ -11,6 +11,8 @@ import pytest
 
 import quipukit as qk
 from quipukit.errors import InputError
+from quipukit.experiment.inputs import Options
+from quipukit.experiment.run import run
 from quipukit.experiment.watch import Watch
 from quipukit.frames import SETTING
 from quipukit.results import TABLES, Result
@@ -103,8 +105,12 @@ def test_what_sends_nothing_counts_as_not_found(whole: Whole) -> None:
     assert setting["nothing"] == 1
     assert not (rows_of(found, "obfuscated", "AEA", 3)["qid"] == "q5").any()
     scores = rows_of(found, "scores", "AEA", 3)
+    scores = scores[scores["side"] != "ceiling"]
     assert (scores.loc[scores["qid"] == "q5", "score"] == 0).all()
     assert len(scores[scores["qid"] == "q5"]) == 3 + 2 * len(tiny.SYSTEMS)
+    # The original would have found something: what is not sent is a loss, and the reference shows it.
+    ceiling = found.ceilings().query("mechanism == 'AEA' and qid == 'q5' and measure == 'SetR'")
+    assert ceiling["score"].tolist() != [0.0]
 
 
 def test_settings_that_all_send_nothing_stay_apart(village: Path) -> None:
@@ -114,7 +120,45 @@ def test_settings_that_all_send_nothing_stay_apart(village: Path) -> None:
         ranks = rows_of(found, "ranks", "AEA", value)
         assert ranks["better"].tolist() == [-1]
         scores = rows_of(found, "scores", "AEA", value)
+        scores = scores[scores["side"] != "ceiling"]
         assert len(scores) == 5 and (scores["score"] == 0).all()
+
+
+def test_the_ceiling_is_the_original_searched_as_deep_as_the_pool_is_large(village: Path) -> None:
+    """By the separate steps: pool, count, search the original to that depth, re-rank, measure."""
+    found = tiny.run(village, specs=["CMP@5", "AEA@3"], seeds=2, systems=ONE_SYSTEM)
+    queries, qrels = qk.read_queries(village / "topics.tsv"), qk.read_qrels(village / "qrels.txt")
+    collection = qk.load_collection(village)
+    whole = qk.obfuscate(queries, "Identity", 1)
+    for seed in found.seeds:
+        ceilings = found.ceilings(seed=seed).set_index(["mechanism", "qid", "measure"])["score"]
+        sent = found.obfuscated[found.obfuscated["seed"] == seed]
+        for mechanism in ("CMP", "AEA", "Identity"):
+            sizes = qk.pool(qk.retrieve(sent[sent["mechanism"] == mechanism], collection, depth=4))[
+                "qid"
+            ].value_counts()
+            for qid in queries["qid"]:
+                depth = max(4, int(sizes.get(qid, 0)))
+                one = qk.pool(qk.retrieve(whole[whole["qid"] == qid], collection, depth=depth))
+                scores = qk.utility(qk.rerank(one, queries, collection, "bm25"), qrels, ("nDCG@10", "SetR"))
+                own = scores[scores["qid"] == qid].set_index("measure")["score"]
+                for measure in ("nDCG@10", "SetR"):
+                    assert ceilings[mechanism, qid, measure] == pytest.approx(own.get(measure, 0.0), abs=1e-12)
+    deeper, shallow = (found.ceilings().query(f"mechanism == '{name}'")["score"].mean() for name in ("CMP", "Identity"))
+    assert deeper > shallow, "or the pools were no larger, and nothing was tested"
+    settings = found.settings.set_index("mechanism")
+    assert settings.loc["CMP", "pooled"] > settings.loc["Identity", "pooled"] > 0
+    assert settings.loc["CMP", "pooled_share"] == pytest.approx(settings.loc["CMP", "pooled"] / len(collection))
+
+
+def test_where_the_original_is_not_among_the_settings_it_is_not_searched_for(village: Path, tmp_path: Path) -> None:
+    names = {"log": str(village / "log.txt"), "vectors": str(village / "vectors.txt"), "encoder": "attacker"}
+    for specs, searched in ((("CMP@5",), False), (("CMP@5", "Identity"), True)):
+        listener = Listener()
+        options = Options(str(village), specs=specs, n=3, systems=ONE_SYSTEM, depth=4, **names)
+        result = run(options, tmp_path / str(searched), watch=listener)
+        assert ("searching with the originals" in listener.stages) == searched
+        assert bool(len(result.ceilings())) == searched
 
 
 def test_the_references_frame_the_rest(whole: Whole) -> None:
@@ -122,6 +166,8 @@ def test_the_references_frame_the_rest(whole: Whole) -> None:
     assert identity["verbatim"] == 1 and identity["kept_words"] == 1 and identity["jaccard"] == 1
     risks = rows_of(whole.result, "scores", "Identity", 0)
     assert (risks.loc[risks["side"] == "risk", "score"] == 1).all()
+    directions = whole.result.hides_more
+    assert directions["CMP"] == "smaller" and directions["AEA"] == "larger"
     budgets = whole.result.settings.set_index(["mechanism", "value"])["budget"]
     assert budgets["CMP", 5.0] == 15 and budgets["TEM", 2.0] == 6 and np.isnan(budgets["AEA", 3.0])
 
@@ -245,6 +291,9 @@ def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: 
         "searching (bm25)",
         "re-ranking (user)",
         "measuring utility",
+        "searching with the originals",
+        "re-ranking for the originals (user)",
+        "measuring the originals",
         "ranking the log",
         "comparing texts",
         "guessing the examples",

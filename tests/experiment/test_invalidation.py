@@ -24,7 +24,7 @@ Saved = Callable[[], dict[str, int]]
 
 def everything(cells: int) -> dict[str, int]:
     one_each = dict.fromkeys(("notes", "obfuscated", "attack", "likeness", "guesses"), cells)
-    return one_each | dict.fromkeys(("pool", "utility"), cells * SYSTEMS)
+    return one_each | dict.fromkeys(("pool", "utility", "ceiling"), cells * SYSTEMS)
 
 
 @pytest.fixture
@@ -69,14 +69,14 @@ def change_document(folder: Path) -> None:
     [
         # Random sends what it sent before, and so finds what it found before.
         (change_topic, everything(CELLS) | {"pool": (CELLS - 1) * SYSTEMS}),
-        (change_judgement, {"utility": CELLS * SYSTEMS}),
+        (change_judgement, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS)),
         (change_log, {"attack": CELLS, "guesses": CELLS}),
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
             change_vectors,
             everything(WITH_VECTORS - 1) | dict.fromkeys(("notes", "obfuscated", "likeness"), WITH_VECTORS),
         ),
-        (change_document, {"pool": CELLS * SYSTEMS, "utility": CELLS * SYSTEMS}),
+        (change_document, dict.fromkeys(("pool", "utility", "ceiling"), CELLS * SYSTEMS)),
     ],
 )
 def test_a_changed_input_costs_what_depends_on_it(
@@ -127,7 +127,7 @@ def test_an_input_that_moved_costs_nothing(whole: Whole, finished: Path, changed
     ("role", "again"),
     [
         ("attacker", {"attack": CELLS, "guesses": CELLS}),
-        ("user", {"utility": CELLS}),
+        ("user", {"utility": CELLS, "ceiling": CELLS}),
         ("meaning", {"likeness": CELLS}),
     ],
 )
@@ -153,7 +153,8 @@ def test_another_model_of_the_search_system_is_noticed(
     saved()
     tiny.no_model(monkeypatch, cache, searcher=2)
     tiny.run(village, **two)
-    assert saved() == {"pool": 3}  # of one system; the pools turn out the same, and so nothing is measured again
+    # Of one system: its pools turn out the same, and so nothing is measured again but what the originals find.
+    assert saved() == {"pool": 3, "ceiling": 3}
 
 
 @pytest.mark.parametrize(
@@ -161,8 +162,9 @@ def test_another_model_of_the_search_system_is_noticed(
     [
         ("obfuscate", {"notes": CELLS, "obfuscated": CELLS}),  # the same texts again: what follows stands
         ("attack", {"attack": CELLS, "guesses": CELLS}),
-        pytest.param("pool", {"pool": CELLS * SYSTEMS}, marks=pytest.mark.slow),
-        pytest.param("utility", {"utility": CELLS * SYSTEMS}, marks=pytest.mark.slow),
+        pytest.param("pool", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
+        pytest.param("utility", dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
+        ("ceiling", {"ceiling": CELLS * SYSTEMS}),
         pytest.param("likeness", {"likeness": CELLS}, marks=pytest.mark.slow),
     ],
 )

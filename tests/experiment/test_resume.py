@@ -156,7 +156,7 @@ def test_another_seed_is_another_result(village: Path, whole: Whole, tmp_path: P
     assert {"obfuscated.parquet", "ranks.parquet", "scores.parquet", "manifest.json"} <= differing
 
 
-STAGES = ("notes", "obfuscated", "pool", "utility", "attack", "likeness", "guesses")
+STAGES = ("notes", "obfuscated", "pool", "utility", "ceiling", "attack", "likeness", "guesses")
 
 
 @pytest.mark.parametrize("chosen", [STAGES, *slowly(*((stage,) for stage in STAGES))], ids="+".join)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import FrameError, InputError
-from quipukit.measures.quipu import QuipuScore, area, ordered, quipu_score, quipu_table
+from quipukit.measures.quipu import QuipuScore, area, hypervolume, ordered, quipu_score, quipu_table
 
 UNIT = st.floats(0, 1, width=32)
 CURVES = st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=12)
@@ -112,6 +112,57 @@ def test_parameter_order_is_the_order_of_the_column_value() -> None:
     assert quipu_score(frame.iloc[[2, 0, 1]]).value == quipu_score(points).value
     assert quipu_score(frame.drop(columns="value")).value == quipu_score(points).value
     assert quipu_score(np.array(points)).value == quipu_score(points).value
+
+
+BELOW = [(0.1, 0.0), (0.5, 0.1), (0.9, 0.5)]  # from most to least hidden, all below the diagonal
+
+
+def test_the_sign_does_not_depend_on_the_direction_of_the_parameter() -> None:
+    curve = pd.DataFrame(BELOW, columns=["risk", "utility"])
+    rising = curve.assign(mechanism="Mine", value=[1, 2, 3])
+    falling = curve.assign(mechanism="Mine", value=[3, 2, 1], hides_more="larger")
+    assert quipu_score(falling).value == quipu_score(rising).value == quipu_score(BELOW).value < 0
+    assert quipu_score(falling.assign(hides_more="smaller")).value == -quipu_score(rising).value
+    table = quipu_table(pd.concat([rising.assign(mechanism="Other"), falling]))
+    assert table["quipu"].tolist() == [quipu_score(BELOW).value] * 2
+    assert table["hides_more"].tolist() == ["smaller", "larger"]
+
+
+def test_an_installed_mechanism_says_itself_which_values_hide_more() -> None:
+    points = pd.DataFrame(BELOW, columns=["risk", "utility"]).assign(value=[5, 4, 3])
+    assert quipu_score(points.assign(mechanism="AEA")).value == quipu_score(BELOW).value
+    assert quipu_score(points.assign(mechanism="FEA")).value == -quipu_score(BELOW).value
+    assert quipu_score(points.assign(mechanism="AEA", hides_more="smaller")).value == -quipu_score(BELOW).value
+
+
+def test_a_curve_has_one_direction() -> None:
+    points = pd.DataFrame(BELOW, columns=["risk", "utility"]).assign(mechanism="Mine", value=[3, 2, 1])
+    with pytest.raises(FrameError, match="both smaller and larger values that hide more"):
+        quipu_table(points.assign(hides_more=["larger", "larger", "smaller"]))
+    with pytest.raises(InputError, match="hides_more must be 'smaller' or 'larger' \\(found 'down'\\)"):
+        quipu_table(points.assign(hides_more="down"))
+
+
+@pytest.mark.parametrize(("end", "ranked"), [(0.0, False), (0.199, False), (0.2, True), (1.0, True)])
+def test_a_curve_that_spans_less_than_a_tenth_of_the_diagonal_is_not_ranked(end: float, ranked: bool) -> None:
+    score = quipu_score([(0, 0), (0, end)])
+    assert score.length == pytest.approx(end / 2) and score.rankable == ranked
+    assert ("not ranked" in score.explain()) == (not ranked and end > 0)
+    assert ("narrow" in score.flags) == (not ranked and end > 0)
+
+
+def test_points_beside_the_diagonal_span_nothing_of_it() -> None:
+    score = quipu_score([(0.2, 0.8), (0.5, 0.5)])
+    assert not score.single and score.length == pytest.approx(0) and not score.rankable
+
+
+@given(st.lists(st.tuples(UNIT, UNIT), min_size=2, max_size=6), st.floats(0.1, 1))
+def test_the_hypervolume_of_many_curves_is_that_of_each(points: list[tuple[float, float]], top: float) -> None:
+    r, u = np.array(points).T
+    both = hypervolume(np.stack([r, r[::-1]]), np.stack([u, u[::-1]]), [top, 1.0])
+    expected = [quipu_score(points, u0=top).hypervolume, quipu_score(points).hypervolume]
+    assert both == pytest.approx(expected, abs=1e-12)
+    assert hypervolume(r, u, 0.0) == 0
 
 
 def test_many_curves_at_once_are_the_curves_one_by_one() -> None:

@@ -45,6 +45,30 @@ def test_rows_for_machines(run: Path, tmp_path: Path) -> None:
     assert rows[0]["seed_low"] is None
 
 
+def test_a_single_setting_is_shown_as_a_point(tmp_path: Path) -> None:
+    """Its score would be 0.000 whatever it does."""
+    result = only(make_result(), {"CMP": (1.0, 10.0, 50.0), "TEM": (5.0,), "Identity": (0.0,)})
+    result.save(tmp_path)
+    usual = [str(tmp_path), "--figures", "none"]
+    shown = CliRunner().invoke(app, usual).stdout
+    points = result.points().query("mechanism == 'TEM' and attacker == 'active' and measure == 'nDCG@10'").iloc[0]
+    line = next(line for line in shown.splitlines() if "TEM@5" in line)
+    assert f"{points['risk']:.3f}" in line and f"{points['utility']:.3f}" in line and " %" in line
+    assert "CMP@10" not in shown
+    every = CliRunner().invoke(app, [*usual, "--points"]).stdout
+    assert all(name in every for name in ("TEM@5", "CMP@1", "CMP@10", "CMP@50", "Identity"))
+    rows = json.loads(CliRunner().invoke(app, [*usual, "--points", "--json"]).stdout)
+    assert {(row["mechanism"], row["value"]) for row in rows} >= {("TEM", 5.0), ("CMP", 10.0)}
+
+
+def test_two_runs_of_one_collection_are_named_by_their_folders(tmp_path: Path) -> None:
+    for name, queries in (("old", 12), ("new", 8)):
+        only(make_result(queries=queries), {"CMP": (1.0, 50.0), "Identity": (0.0,)}).save(tmp_path / name)
+    runs = [str(tmp_path / name) for name in ("old", "new")]
+    shown = CliRunner().invoke(app, [*runs, "--figures", "none", "-o", str(tmp_path / "report")]).stdout
+    assert "example (old)" in shown and "example (new)" in shown
+
+
 def test_risk_alone(tmp_path: Path) -> None:
     only(make_result(judged=False), {"CMP": (1.0, 10.0)}).save(tmp_path)
     result = CliRunner().invoke(app, [str(tmp_path), "--figures", "none"])

@@ -33,7 +33,7 @@ def check(text: str) -> None:
     assert not set(outside) & set("%#_^~\\$"), set(outside)
     assert all(ord(letter) < 256 for letter in body)
     assert "--" not in re.sub(r"(?<!-)--(?!-)", "", body)  # dashes of two hyphens, never of three
-    shape = re.search(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}", body)
+    shape = re.search(r"\\begin\{(?:tabular|longtable)\}\{@\{\}([lr]+)@\{\}\}", body)
     assert shape is not None
     for line in body.splitlines():
         if line.endswith(r"\\"):
@@ -65,6 +65,20 @@ def test_every_table_of_a_report() -> None:
     for block in blocks:
         for sheet in tables.block_sheets(block):
             check(latex(sheet))
+
+
+def test_a_table_longer_than_a_page_breaks_over_pages() -> None:
+    block = blocks_of([make_result()])[0]
+    long, short = latex(tables.points(block)), latex(tables.references([block]))
+    assert "\\begin{table}" not in long and "\\begin{table}" in short and "longtable" not in short
+    assert "\\usepackage{longtable}" in long.splitlines()[0]
+    order = ["begin{longtable}", "caption", "endfirsthead", "endhead", "endfoot", "CMP", "end{longtable}"]
+    places = [long.index(f"\\{word}" if word != "CMP" else word) for word in order]
+    assert places == sorted(places)
+    # The headings stand on every page: before the end of the first head and of that of later pages.
+    head, later = long.split("\\endfirsthead")[0], long.split("\\endfirsthead")[1].split("\\endhead")[0]
+    assert all("Setting & nDCG@10" in part and "\\toprule" in part for part in (head, later))
+    check(long)
 
 
 def test_numbers_and_marks() -> None:

@@ -28,7 +28,7 @@ def test_radar_takes_the_usual_epsilons_and_all_settings_of_heuristics() -> None
     frame = radar_frame(blocks_of([make_result()])[0])
     chosen = frame.groupby("mechanism")["value"].apply(list).to_dict()
     assert chosen["CMP"] == [10.0, 12.5, 15.0]
-    assert chosen["AEA"] == [3.0, 4.0, 5.0]
+    assert chosen["AEA"] == [5.0, 4.0, 3.0]  # from most to least hidden
     assert "Identity" not in chosen
 
 

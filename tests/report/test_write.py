@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from quipukit.errors import FileError, InputError
+from quipukit.measures.quipu import quipu_table
 from quipukit.report.pagedata import script_safe
-from quipukit.report.write import write_report
+from quipukit.report.write import Report, write_report
 from quipukit.results import Result
 from tests.example_results import make_result
 from tests.report.results import HOSTILE, hostile_result, only, renamed
@@ -55,6 +56,7 @@ def test_files_and_equal_bytes(tmp_path: Path) -> None:
     figures = [*(f"{kind}-{who}" for kind in ("plane", "panels") for who in ("lazy", "active", "motivated"))]
     assert set(first) == {
         "report.html",
+        "SHA256SUMS",
         *(f"figures/{name}.{kind}" for name in (*figures, "parameter", "radar") for kind in ("pdf", "svg", "png")),
         *(
             f"tables/{name}.{kind}"
@@ -64,6 +66,40 @@ def test_files_and_equal_bytes(tmp_path: Path) -> None:
         "tables/comparisons.csv",
     }
     assert all(0 <= done <= total for done, total in shown) and shown[-1][0] == shown[-1][1]
+
+
+def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    many = only(make_result(systems=("bm25 + minilm", "dense + bm25")), SMALL)
+    write_report([many], out, formats=("svg",))
+    before = set(digests(out))
+    assert any("dense" in name for name in before)
+    (out / "notes.txt").write_text("mine")
+    (out / "figures" / "drawn-by-hand.svg").write_text("mine too")
+    edited = next(path for path in (out / "tables").glob("points*dense*.tex"))
+    edited.write_text(edited.read_text() + "% corrected by hand\n")
+    write_report([only(make_result(), SMALL)], out, formats=("png",))
+    fresh = tmp_path / "fresh"
+    write_report([only(make_result(), SMALL)], fresh, formats=("png",))
+    mine = {"notes.txt", "figures/drawn-by-hand.svg", str(edited.relative_to(out))}
+    assert set(digests(out)) == set(digests(fresh)) | mine
+    assert {name: own for name, own in digests(out).items() if name not in mine} == digests(fresh)
+
+
+def test_a_list_of_files_cannot_reach_outside(tmp_path: Path) -> None:
+    out, other = tmp_path / "report", tmp_path / "precious.csv"
+    other.write_text("mine")
+    out.mkdir()
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (out / "SHA256SUMS").write_text(f"{digest}  ../precious.csv\n{digest}  {other}\nnonsense\n")
+    write_report([only(make_result(), SMALL)], out, formats=())
+    assert other.read_text() == "mine"
+
+
+def test_the_page_tells_two_runs_of_one_collection_apart(tmp_path: Path) -> None:
+    made = Report([only(make_result(), SMALL), only(make_result(queries=8), SMALL)], runs=["runs/old", "runs/new"])
+    page = own_part(made.write(tmp_path, formats=()))
+    assert "<h3>example (old)</h3>" in page and "<h3>example (new)</h3>" in page
 
 
 def test_no_network(tmp_path: Path) -> None:
@@ -178,8 +214,8 @@ def test_the_page_says_what_was_run_and_its_limits(tmp_path: Path) -> None:
 def test_the_summary_names_the_best(tmp_path: Path) -> None:
     result = make_result(queries=30)
     page = write(result, tmp_path)
-    scores = result.quipu()
-    scores = scores[~scores["mechanism"].isin(["Identity", "Random"])]
+    scores = quipu_table(result.points().query("measure == 'nDCG@10'"))
+    scores = scores[~scores["mechanism"].isin(["Identity", "Random"]) & scores["rankable"]]
     for who in ("lazy", "active", "motivated"):
         own = scores[scores["attacker"] == who]
         best = own.loc[own["quipu"].idxmax()]

@@ -21,7 +21,7 @@ from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import Encodings, EncodingStore
 from quipukit.errors import InputError
-from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING
+from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING, Table, with_setting
 from quipukit.text import key
 
 NAME = "QuIA"
@@ -36,24 +36,33 @@ def _silent(_: str) -> Progress:
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Everything the attacker has: the log with its encodings, and a centroid for every setting and query."""
+    """Everything the attacker has: the log with its encodings, and a centroid for every setting and query.
+
+    ``asked`` holds every setting with every query, in the order of the ranks; where a setting sent nothing for a query,
+    there is no centroid, and nothing to guess it by.
+    """
 
     log: QueryLog
     encodings: Encodings
-    groups: pd.DataFrame  # one row a centroid: setting, qid, number of variants
+    asked: pd.DataFrame  # setting, qid
+    groups: pd.DataFrame  # one row per centroid: setting, qid
     centroids: NDArray[np.float64]
     targets: NDArray[np.int64]
     target_vectors: NDArray[np.float64]
     coverage: dict[str, int]
 
     def ranks(self, progress: Progress | None = None) -> pd.DataFrame:
-        """Return the rank of every original in the log, as a Ranks table."""
+        """Return the rank of every original in the log, as a Ranks table: every setting with every query.
+
+        A query for which a setting sent nothing cannot be guessed: it is not found, its risk is 0, and it is counted
+        (``no_obfuscation`` in ``attrs``).
+        """
         counts = count_better(self.centroids, self.targets, self._rows, len(self.log), self.target_vectors, progress)
-        frame = _ranks_frame(self.groups, counts, self.targets)
-        nothing = _nothing_sent(self.groups)
-        if len(nothing):
-            frame = RANKS.check(pd.concat([frame, nothing]))
-        frame.attrs.update(log_size=len(self.log), no_obfuscation=len(nothing), **self.coverage)
+        found = _ranks_frame(self.groups, counts, self.targets)
+        ranks = self.asked.merge(found, on=[*SETTING, "qid"], how="left")
+        nothing = ranks["attacker"].isna()
+        frame = RANKS.check(ranks.fillna({"attacker": NAME, "log_rank": np.inf, "better": -1, "tied": 0}))
+        frame.attrs.update(log_size=len(self.log), no_obfuscation=int(nothing.sum()), **self.coverage)
         return frame
 
     def guesses(self, top: int = 10) -> pd.DataFrame:
@@ -80,12 +89,9 @@ def prepare(
     encoder: str | Encoder = "minilm",
     inject: bool = True,
     stages: Stages = _silent,
+    settings: pd.DataFrame | None = None,
 ) -> Attack:
-    """Encode what the attacker sees and what it knows.
-
-    With ``inject`` the log is completed with the originals, as in the paper; without it an original that the log lacks
-    cannot be found. Distinct texts are encoded once, ever.
-    """
+    """Encode what the attacker sees and what it knows; see `attack`."""
     obfuscated, queries = OBFUSCATED.check(obfuscated), QUERIES.check(queries)
     originals = _originals(obfuscated, queries)
     whole = log if isinstance(log, QueryLog) else read_log(log)
@@ -102,10 +108,13 @@ def prepare(
     return Attack(
         log=used,
         encodings=encodings,
+        asked=_every_setting(obfuscated, settings).merge(queries[["qid"]], how="cross"),
         groups=groups,
         centroids=centroids,
         targets=np.array([used.row(text) for text in texts], np.int64),
-        target_vectors=np.array([_entry(used, encodings, text, distinct[text]) for text in texts]).astype(np.float64),
+        target_vectors=np.array([_entry(used, encodings, text, distinct[text]) for text in texts], np.float64).reshape(
+            centroids.shape
+        ),
         coverage={"queries": len(originals), "in_log": known, "injected": len(used) - len(whole)},
     )
 
@@ -117,12 +126,19 @@ def attack(
     encoder: str | Encoder = "minilm",
     inject: bool = True,
     stages: Stages = _silent,
+    settings: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return the rank of every original among the log's queries, under every setting: a Ranks table.
 
-    ``attrs`` of the table tell the size of the log and how many of the originals it held by itself (coverage).
+    Every query given counts under every setting: one for which nothing was sent is not found, and has risk 0. A setting
+    that sent nothing at all has no row among the obfuscated queries; give ``settings`` (a frame with mechanism,
+    parameter and value) to have it counted too. With ``inject`` the log is completed with the originals, as in the
+    paper; without it an original that the log lacks cannot be found. ``attrs`` of the table tell the size of the log,
+    how many of the originals it held by itself (coverage), and how often nothing was sent. Distinct texts are encoded
+    once, ever.
     """
-    return prepare(obfuscated, queries, log, encoder, inject, stages).ranks(stages("ranking the log"))
+    ready = prepare(obfuscated, queries, log, encoder, inject, stages, settings)
+    return ready.ranks(stages("ranking the log"))
 
 
 def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str]:
@@ -135,7 +151,18 @@ def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str
             f"{len(missing)} of {len(sent)} obfuscated queries have no original (first: {shown}); "
             "give the queries that were obfuscated."
         )
-    return {qid: texts[qid] for qid in sent}
+    return texts
+
+
+def _every_setting(obfuscated: pd.DataFrame, settings: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the settings of the table, and of those named the ones that it lacks."""
+    named = obfuscated[list(SETTING)].drop_duplicates()
+    if settings is None:
+        return named
+    checked = Table("Settings", {name: OBFUSCATED.columns[name] for name in SETTING}, SETTING).check(
+        with_setting(settings)[list(SETTING)].drop_duplicates()
+    )
+    return pd.concat([named, checked]).drop_duplicates(ignore_index=True) if len(named) else checked
 
 
 def _centroids(obfuscated: pd.DataFrame, sent: Encodings) -> tuple[pd.DataFrame, NDArray[np.float64]]:
@@ -144,7 +171,7 @@ def _centroids(obfuscated: pd.DataFrame, sent: Encodings) -> tuple[pd.DataFrame,
     numbers = obfuscated["query"].map(place).to_numpy(np.int64)
     keys = [*SETTING, "qid"]
     group_of = obfuscated.groupby(keys, sort=False, observed=True).ngroup().to_numpy()
-    groups = obfuscated.groupby(keys, sort=False, observed=True).size().rename("variants").reset_index()
+    groups = obfuscated[keys].drop_duplicates(ignore_index=True)
     centroids = np.zeros((len(groups), sent.shape[1]))
     order = np.argsort(group_of, kind="stable")
     bounds = np.searchsorted(group_of[order], np.arange(len(groups) + 1))
@@ -160,14 +187,6 @@ def _entry(log: QueryLog, encodings: Encodings, text: str, own: NDArray[np.float
     if row < 0 or key(log.texts[row]) == "" or log.texts[row] == text:
         return own
     return encodings[row : row + 1][0]
-
-
-def _nothing_sent(groups: pd.DataFrame) -> pd.DataFrame:
-    """Return ranks for queries of which a setting sent nothing: they cannot be guessed, and count as such."""
-    settings, qids = groups[list(SETTING)].drop_duplicates(), groups[["qid"]].drop_duplicates()
-    every = settings.merge(qids, how="cross").merge(groups, on=[*SETTING, "qid"], how="left")
-    missing = every.loc[every["variants"].isna(), [*SETTING, "qid"]]
-    return missing.assign(attacker=NAME, log_rank=np.inf, better=-1, tied=0)
 
 
 def _ranks_frame(groups: pd.DataFrame, counts: Counts, targets: NDArray[np.int64]) -> pd.DataFrame:

@@ -57,6 +57,12 @@ def attack(
         asked = load_collection(collection).queries()
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
+    unsent = len(set(asked["qid"]) - set(table["qid"]))
+    if unsent:
+        say(
+            f"warning: of {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
+            "were never obfuscated, give with --queries those that were"
+        )
     with ExitStack() as shown:
         seen = prepare(table, asked, log, encoder, inject, _stages(shown))
         ranks = seen.ranks(_stages(shown)("ranking the log"))

@@ -26,8 +26,9 @@ def compare(
 ) -> None:
     """Compare the scores of two results: what differs between the runs, which scores differ, and whether by chance.
 
-    Where both are of the same queries, the same ones are drawn for both (paired bootstrap); else the difference is that
-    of two independent samples. p is corrected after Holm for all rows of the same attacker; * marks p below 0.05.
+    Where both are of the same queries, differences are formed query by query; else they are those of two independent
+    samples. p comes from exchanged labels and from studentized draws, whichever is larger, and is corrected after Holm
+    for all rows of the same attacker; * marks p below 0.05. See docs/reliability.md for fewer than 20 queries.
 
     \b
     Examples:
@@ -67,9 +68,7 @@ def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> Non
         _print_rows(f"Original queries, {found.measure}", "setting", found, original)
     print()
     drawn = "paired" if found.paired else "NOT paired"
-    print_wrapped(
-        f"- Bootstrap over queries, {drawn}, {found.replicates:,} replicates; * p (Holm) below {1 - found.level:.2g}."
-    )
+    print_wrapped(f"- Queries {drawn}, {found.replicates:,} replicates; * p (Holm) below {1 - found.level:.2g}.")
     for note in found.notes:
         print_wrapped(f"- {note}", "  ")
 

@@ -17,7 +17,7 @@ _INTERRUPTED = 130
 
 
 # What may stand beside --resume: it changes how the work is done, not what comes out.
-_BESIDE_RESUME = {"resume", "workers", "dask", "report"}
+_BESIDE_RESUME = {"resume", "workers", "dask", "report", "points"}
 
 
 def evaluate(
@@ -56,6 +56,7 @@ def evaluate(
     workers: int | None = typer.Option(None, min=1, help="Obfuscate and encode in so many local processes."),
     dask: str | None = typer.Option(None, help="The same on a dask.distributed cluster, as tcp://host:8786."),
     report: bool = typer.Option(True, help="Write the report when all is done."),
+    points: bool = typer.Option(False, "--points", help="Print risk and utility of every setting too."),
 ) -> None:
     """Hide queries with a grid of settings, search, attack, and report what is still found and who can still guess.
 
@@ -83,7 +84,7 @@ def evaluate(
         if output is None:
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
-    execute(options, folder, _help(dask, workers), report)
+    execute(options, folder, _help(dask, workers), report, points)
 
 
 def _refuse_others(context: typer.Context, folder: Path) -> None:
@@ -97,7 +98,9 @@ def _refuse_others(context: typer.Context, folder: Path) -> None:
             )
 
 
-def execute(options: "Options | None", folder: Path, help_from: Any = None, report: bool = True) -> None:
+def execute(
+    options: "Options | None", folder: Path, help_from: Any = None, report: bool = True, points: bool = False
+) -> None:
     """Run an experiment, or go on with that of the folder; print what it found and write the report."""
     from quipukit.cli.stages import StageView
     from quipukit.experiment import run as experiment
@@ -110,7 +113,7 @@ def execute(options: "Options | None", folder: Path, help_from: Any = None, repo
                 result = experiment.resume(folder, watch=view, help_from=chosen)
             else:
                 result = experiment.run(options, folder, watch=view, help_from=chosen)
-            page = _show(result, folder, view, report)
+            page = _show(result, folder, view, report, points)
         except KeyboardInterrupt:
             view.close()
             say(f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {folder}")
@@ -120,14 +123,14 @@ def execute(options: "Options | None", folder: Path, help_from: Any = None, repo
     say(f"result: {folder}")
 
 
-def _show(result: "Result", folder: Path, view: Any, report: bool) -> Path | None:
+def _show(result: "Result", folder: Path, view: Any, report: bool, points: bool) -> Path | None:
     from quipukit.cli.report import print_report
     from quipukit.report.write import Report
 
     made = Report([result])
     page = made.write(folder / "report", progress=view.stage("writing the report", "parts")) if report else None
     view.close()
-    print_report(made)
+    print_report(made, points)
     if page is None and (folder / "report").is_dir():
         say(f"note: {folder / 'report'} is older than this result; `quipukit report {folder}` writes it anew")
     return page

@@ -10,12 +10,12 @@ from quipukit.cli.console import plain, print_json, print_table, print_tsv, prin
 if TYPE_CHECKING:
     from quipukit.recommend import Choice, Recommendation
 
-NOTHING_FITS = 1
+NOTHING_CERTIFIED = 1
 
 
 def recommend(
     folder: Path = typer.Argument(help="A result: the folder that `quipukit evaluate -o` wrote."),
-    max_risk: float = typer.Option(0.1, min=0, max=1, help="The mean risk that is allowed."),
+    max_risk: float = typer.Option(0.1, min=0, max=1, help="The risk that is allowed."),
     attacker: str = typer.Option(
         "active", help="lazy (one guess), active (ten), motivated (reads on), or as in the result."
     ),
@@ -26,12 +26,14 @@ def recommend(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print all settings as tab-separated rows."),
 ) -> None:
-    """Recommend the setting that finds most within a budget of risk, and say how sure that is.
+    """Recommend the setting that finds most among those certified to keep a budget of risk.
 
-    Intervals are over queries. The upper bound of a risk allows for hits that these queries happened not to have. The
-    choice is repeated on resampled queries, to tell how often it falls on the same setting and how far it flatters.
+    Certified (statistics): with 95 % confidence the risk on new queries keeps the budget, the choice among all settings
+    of the result allowed for. Where nothing can be certified, the best candidate is named with the number of queries
+    that it would take. Where the attacker's log lacks so many originals that any setting keeps the budget, nothing is
+    recommended. See docs/reliability.md.
 
-    Exit codes: 0 a setting fits; 1 no setting fits, and the output says what would; 2 a wrong input.
+    Exit codes: 0 a setting is certified; 1 none is, and the output says what is missing; 2 a wrong input.
 
     \b
     Examples:
@@ -41,7 +43,7 @@ def recommend(
     """
     from quipukit.results import Result
 
-    found = Result.load(folder).recommend(
+    advice = Result.load(folder).recommend(
         max_risk=max_risk,
         attacker=attacker,
         min_utility=min_utility,
@@ -50,22 +52,27 @@ def recommend(
         include_references=references,
     )
     if as_json:
-        print_json(_plain(found))
+        print_json(_plain(advice))
     elif as_tsv:
-        print_tsv(found.settings)
+        print_tsv(advice.settings)
     else:
-        _show(found)
-    if found.best is None:
-        raise typer.Exit(NOTHING_FITS)
+        _show(advice)
+    if advice.best is None:
+        raise typer.Exit(NOTHING_CERTIFIED)
 
 
-def _roles(found: "Recommendation") -> "dict[str, Choice]":
+def _roles(advice: "Recommendation") -> "dict[str, Choice]":
     """Return the settings that the answer is about, each once, by the part it plays."""
-    if found.best is not None:
-        roles = {"best": found.best, "runner-up": found.runner_up, "safe bound": found.safe}
+    if advice.best is not None:
+        roles = {"best": advice.best, "runner-up": advice.runner_up}
     else:
-        reached = found.within_utility if found.min_utility is not None else None
-        roles = {"least risk": found.least_risky, "within risk": found.within_risk, "min utility": reached}
+        reached = advice.within_utility if advice.min_utility is not None else None
+        roles = {
+            "candidate": advice.candidate,
+            "least risk": advice.least_risky,
+            "within risk": advice.within_risk if advice.candidate is None else None,
+            "min utility": reached,
+        }
     named: dict[str, list[str]] = {}
     by_name = {choice.name: choice for choice in roles.values() if choice is not None}
     for role, choice in roles.items():
@@ -74,36 +81,40 @@ def _roles(found: "Recommendation") -> "dict[str, Choice]":
     return {", ".join(parts): by_name[name] for name, parts in named.items()}
 
 
-def _show(found: "Recommendation") -> None:
-    print_wrapped(found.sentence)
-    wide = wide_enough(96)
-    percent = f"{100 * found.level:g} %"
+def _show(advice: "Recommendation") -> None:
+    print_wrapped(advice.sentence)
+    wide = wide_enough(90)
     rows = [
         [
             role,
             choice.name,
-            *([plain(choice.budget)] if wide else []),
-            f"{choice.risk:.2f} [{choice.risk_low:.2f}, {choice.risk_high:.2f}]",
-            f"{choice.utility:.2f} [{choice.utility_low:.2f}, {choice.utility_high:.2f}]",
-            _share(choice.kept),
+            plain(choice.budget),
+            f"{choice.risk:.2f} (<= {choice.risk_high:.2f})",
+            f"{choice.utility:.2f} (>= {choice.utility_low:.2f})",
+            *([_share(choice.kept)] if wide else []),  # the sentence tells it too
         ]
-        for role, choice in _roles(found).items()
+        for role, choice in _roles(advice).items()
     ]
-    budget = ["N x epsilon"] if wide else []
-    print_table("", ["", "setting", *budget, f"risk [{percent}]", f"{found.measure} [{percent}]", "kept"], rows)
-    for number, note in enumerate(found.notes):
-        print("\n" * (number == 0), end="")
+    kept = ["kept"] if wide else []
+    print_table("", ["", "setting", "N x epsilon", "risk", advice.measure, *kept], rows)
+    percent = f"{100 * advice.level:g} %"
+    print()
+    print_wrapped(
+        f"In brackets what holds on new queries with {percent} confidence, for all {len(advice.settings)} settings "
+        "together."
+    )
+    for note in advice.notes:
         print_wrapped(f"- {note}", "  ")
     front = [
         [_name(row), plain(row["budget"]), f"{row['risk']:.3f}", f"{row['utility']:.3f}", _share(row["kept"])]
-        for row in found.front.to_dict("records")
+        for row in advice.front.to_dict("records")
     ]
-    print_table("Pareto front", ["setting", "N x epsilon", "risk", found.measure, "kept"], front)
-    told = "" if found.original is None else f" The original queries reach {found.original:.3f}."
+    print_table("Pareto front", ["setting", "N x epsilon", "risk", advice.measure, "kept"], front)
+    told = "" if advice.original is None else f" The original queries reach {advice.original:.3f}."
     print()
     print_wrapped(
-        f"On the front no setting has both less risk and more utility. Measured with {found.system}, the "
-        f"{found.attacker} attacker and {found.queries} queries.{told}"
+        f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "
+        f"{advice.attacker} attacker and {advice.queries} queries.{told}"
     )
 
 
@@ -115,21 +126,20 @@ def _share(kept: float | None) -> str:
     return "-" if kept is None or kept != kept else f"{100 * kept:.0f} %"
 
 
-def _plain(found: "Recommendation") -> dict[str, Any]:
+def _plain(advice: "Recommendation") -> dict[str, Any]:
     from dataclasses import asdict, fields
 
-    told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "settings"}
-    for name in ("best", "runner_up", "safe", "least_risky", "within_risk", "within_utility"):
+    told = {field.name: getattr(advice, field.name) for field in fields(advice) if field.name != "settings"}
+    for name in ("best", "runner_up", "candidate", "least_risky", "within_risk", "within_utility"):
         choice = told[name]
         told[name] = None if choice is None else {"name": choice.name, **asdict(choice)}
-    for name in ("lead", "gain"):
-        if told[name] is not None:
-            told[name] = dict(zip(("difference", "low", "high", "p"), told[name], strict=True))
+    if told["gain"] is not None:
+        told["gain"] = dict(zip(("difference", "p"), told["gain"], strict=True))
+    for name in ("candidate_needs", "least_needs", "any_needs"):
+        told[name] = None if told[name] in (None, float("inf")) else told[name]
     return {
-        "sentence": found.sentence,
-        "notes": list(found.notes),
-        "chosen_share": found.chosen_share,
-        "keeps_budget": found.keeps_budget,
+        "sentence": advice.sentence,
+        "notes": list(advice.notes),
         **told,
-        "front": found.front.to_dict("records"),
+        "front": advice.front.to_dict("records"),
     }

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from quipukit.cli.console import print_json, print_table, print_tsv, progress, say
+from quipukit.cli.console import print_json, print_table, print_tsv, progress, say, wide_enough
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from quipukit.report.blocks import Block
     from quipukit.report.sheet import Sheet
     from quipukit.report.write import Report
+
+_WIDE = 190  # columns of Table 1 with three attackers, two scores and their intervals
+_FILL = 110
 
 
 def report(
@@ -24,14 +28,16 @@ def report(
     measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
     examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
     figures: str = typer.Option("pdf,svg,png", help="Formats of the figures for papers, or none."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
+    points: bool = typer.Option(False, "--points", help="Print risk and utility of every setting too."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON; with --points, of the settings."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows; with --points, of the settings."),
 ) -> None:
     """Write a report of one or several experiments: a page for browsers, figures and tables for papers.
 
     The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). On stdout is
-    Table 1: the QuIPU score of every mechanism against every attacker. Without judgements it is the risk of every
-    setting.
+    Table 1: QuIPU and hypervolume of every mechanism against every attacker, and the points of mechanisms that have one
+    setting alone. Without judgements it is the risk of every setting. What an earlier report left in the folder is
+    replaced; files of others stay.
 
     \b
     Examples:
@@ -43,13 +49,13 @@ def report(
     from quipukit.results import Result
 
     formats = [] if figures == "none" else [kind.strip() for kind in figures.split(",")]
-    made = Report([Result.load(run) for run in runs], measure=measure)
+    made = Report([Result.load(run) for run in runs], measure=measure, runs=[str(run) for run in runs])
     with progress("writing the report") as show:
         page = made.write(output or _usual(runs), examples=examples, formats=formats, progress=show)
     if as_json or as_tsv:
-        _print_frame(made.frame, as_json)
+        _print_frame(made.points_frame if points else made.frame, as_json)
     else:
-        print_report(made)
+        print_report(made, points)
     say(f"wrote {page}")
 
 
@@ -66,19 +72,54 @@ def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
         print_tsv(frame)
 
 
-def print_report(made: "Report") -> None:
-    """Print Table 1, or where nothing was judged the risks; one table a block, for two are wider than a terminal."""
+def print_report(made: "Report", points: bool = False) -> None:
+    """Print Table 1, or where nothing was judged the risks; one table per block, and per attacker in a narrow terminal.
+
+    Below it stand risk and utility of every setting (``points``), or of the mechanisms that have one setting alone:
+    they have no curve, and their score says nothing.
+    """
     from quipukit.report import tables
 
     judged = [block for block in made.blocks if block.judged]
+    sheets = []
     for block in judged:
+        name = block.name if len(made.blocks) > 1 else ""
+        if wide_enough(_WIDE):
+            sheets.append((name, tables.table_1([block])))
+        else:
+            sheets += [(name, tables.table_1([block], [who])) for who in block.attackers]
+    for number, (name, sheet) in enumerate(sheets, 1):
         # Explained once, below the last, with every mark that any of them has.
-        caption = tables.table_1(judged).caption if block is judged[-1] else ""
-        _print_sheet(tables.table_1([block]), block.name if len(made.blocks) > 1 else "", caption)
+        _print_sheet(sheet, name, tables.table_1(judged).caption if number == len(sheets) else "")
+    for block in judged:
+        _print_points(block, block.name if len(made.blocks) > 1 else "", points)
     for block in made.blocks:
         if not block.judged:
             sheet = tables.points(block)
             _print_sheet(sheet, f"{block.name}: no judgements, so this is risk alone", sheet.caption)
+
+
+def _print_points(block: "Block", name: str, every: bool) -> None:
+    from quipukit.report.sheet import number, percent
+    from quipukit.report.words import setting_name
+
+    single = set(block.scores.loc[block.scores["single"], "mechanism"])
+    shown = block.points[block.points["mechanism"].isin(block.result.mechanisms if every else single)]
+    if shown.empty:
+        return
+    settings: dict[str, list[str]] = {}
+    for row in shown.to_dict("records"):
+        spec = setting_name(row["mechanism"], row["parameter"], row["value"])
+        settings.setdefault(spec, [number(row["utility"]), percent(row["kept"])]).append(number(row["risk"]))
+    what = "Every setting" if every else "One setting makes no curve; its risk and utility"
+    asked, judged = block.queries
+    caption = (
+        f"Mean {block.measure} over {judged} queries, and mean risk over {asked} against each attacker. Kept: the "
+        "share of what the original query finds among as many documents."
+    )
+    rows = [[spec, *cells] for spec, cells in settings.items()]
+    title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
+    print_table(title, ["setting", block.measure, "kept", *block.attackers], rows, textwrap.fill(caption, _FILL))
 
 
 def _print_sheet(sheet: "Sheet", title: str, caption: str) -> None:
@@ -88,5 +129,5 @@ def _print_sheet(sheet: "Sheet", title: str, caption: str) -> None:
         for number, row in enumerate(section.rows)
     ]
     # What is bold on paper has a star on a terminal, and code needs no marks.
-    words = textwrap.fill(caption.replace("Bold:", "*").replace("`", ""), 110, break_on_hyphens=False)
+    words = textwrap.fill(caption.replace("Bold:", "*").replace("`", ""), _FILL, break_on_hyphens=False)
     print_table(title, ["Strategy", *sheet.headings], rows, words)

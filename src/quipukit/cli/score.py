@@ -24,6 +24,10 @@ _HEADINGS = {
     "anchored": "anchored",
 }
 _SINGLE = "single point: points that coincide score 0 wherever they lie; compare the hypervolume, or add settings"
+_NARROW = (
+    "narrow: the points span so much of the diagonal, less than 10 %; the score is close to 0 whatever the mechanism "
+    "does and is not to be ranked; compare the hypervolume"
+)
 _BACKWARD = (
     "backward: s = (risk + utility) / sqrt 2 falls along the curve, by so much in all; such parts count with the "
     "opposite sign, and the range [-1, 1] is not assured"
@@ -32,9 +36,14 @@ _BACKWARD = (
 
 def score(
     points: Path = typer.Argument(
-        help="A table with columns mechanism, value, risk, utility; also collection, parameter, attacker, measure."
+        help="A table with columns mechanism, value, risk, utility; also collection, parameter, hides_more, "
+        "attacker, measure."
     ),
     order: str = typer.Option("parameter", help="Join the points by parameter (as published), risk or diagonal."),
+    hides_more: str = typer.Option(
+        "smaller",
+        help="Which values hide more, smaller or larger: of mechanisms not installed, where no column says so.",
+    ),
     anchor: str | None = typer.Option(
         None, help="Add end points: corners (0,0) and (1,1), or original: (0,0) and (1, the original's utility)."
     ),
@@ -46,18 +55,28 @@ def score(
 ) -> None:
     """Score the risk and utility of a mechanism's settings: QuIPU, its parts above and below the diagonal, companions.
 
-    QuIPU is twice the signed area between the diagonal and the points in order of their value: positive where more is
-    found than given away. U@0.05 is the best utility at a risk of at most 0.05.
+    QuIPU is twice the signed area between the diagonal and the points from most to least hidden: positive where more is
+    found than given away. U@0.05 is the best utility at a risk of at most 0.05. A curve that spans less than 10 % of
+    the diagonal is marked narrow: its score is not to be ranked.
 
     \b
     Examples:
       quipukit score points.csv
       quipukit score points.csv --original 0.67 --json
       quipukit score points.tsv --order risk --anchor corners --tsv
+      quipukit score mine.csv --hides-more larger
     """
     from quipukit.measures.quipu import quipu_table
 
-    table = quipu_table(_read(points), order, anchor, original)  # type: ignore[arg-type]
+    given = _read(points)
+    assumed = _assume(given, hides_more)
+    table = quipu_table(given, order, anchor, original)  # type: ignore[arg-type]
+    if assumed:
+        other = "larger" if hides_more == "smaller" else "smaller"
+        say(
+            f"note: {', '.join(assumed)}: not installed, so {hides_more} values are taken to hide more; if {other} "
+            f"ones do, say so with --hides-more {other} or in a column hides_more"
+        )
     if as_json:
         print_json(table.to_dict("records"))
         return
@@ -71,13 +90,36 @@ def _show(table: "pd.DataFrame") -> None:
     told = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
     rows = []
     for row in table.to_dict("records"):
-        flag = "single point" if row["single"] else "" if row["monotone"] else f"backward {row['backward']:.2g}"
+        flags = [
+            *(
+                ["single point"]
+                if row["single"]
+                else []
+                if row["rankable"]
+                else [f"narrow {100 * row['length']:.2g} %"]
+            ),
+            *([] if row["monotone"] else [f"backward {row['backward']:.2g}"]),
+        ]
         numbers = [_cell(row[name]) for name in _HEADINGS]
-        rows.append([*(row[name] for name in told), str(row["points"]), *numbers, flag])
+        rows.append([*(row[name] for name in told), str(row["points"]), *numbers, ", ".join(flags)])
     print_table("", [*told, "points", *_HEADINGS.values(), "flags"], rows)
-    for raised, explanation in ((table["single"], _SINGLE), (~table["monotone"], _BACKWARD)):
+    narrow = ~table["rankable"] & ~table["single"]
+    for raised, explanation in ((table["single"], _SINGLE), (narrow, _NARROW), (~table["monotone"], _BACKWARD)):
         if raised.any():
             say(f"note: {explanation}")
+
+
+def _assume(points: "pd.DataFrame", hides_more: str) -> list[str]:
+    """Fill in which values hide more where neither the file nor a class says so; return for which mechanisms."""
+    from quipukit.registry import installed_class
+
+    if hides_more not in ("smaller", "larger"):
+        raise InputError(f"--hides-more must be smaller or larger (found {hides_more!r}).")
+    silent = points[points["hides_more"] == ""]
+    unknown = [name for name in dict.fromkeys(silent["mechanism"]) if installed_class(name) is None]
+    points.loc[points["mechanism"].isin(unknown) & (points["hides_more"] == ""), "hides_more"] = hides_more
+    counts = silent.groupby("mechanism")["value"].nunique()
+    return [name for name in unknown if counts[name] > 1]  # one point has no order
 
 
 def _cell(number: float) -> str:
@@ -99,7 +141,10 @@ def _read(path: Path) -> "pd.DataFrame":
         raise FileError(f"{path} has no column {missing[0]!r} (found {found}); {shape}.")
     if table.empty:
         raise FileError(f"{path} holds no point; {shape}.")
+    if "hides_more" not in table.columns:
+        table["hides_more"] = ""
     try:
-        return points_frame(table)
+        points_frame(table)
     except InputError as fault:
         raise FileError(f"{path}: {fault}") from None
+    return table

@@ -29,6 +29,8 @@ ROOMS = {
         "trec",
         "experiment.stages",
     ),
+    # Beside what finds and measures: the names of pools and utilities, which are part of its own, stand for that.
+    "ceiling": ("experiment.ceilings",),
     "attack": (*_WORDS, *_VECTORS, "attackers", "encoders", "experiment.stages"),
     "likeness": (
         *_WORDS,

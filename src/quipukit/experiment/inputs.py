@@ -24,7 +24,7 @@ from quipukit.files import read_obfuscated, read_queries
 from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_frame, queries_frame
 from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
-from quipukit.registry import mechanism_class
+from quipukit.registry import installed_class
 from quipukit.retrieval.pool import default_depth
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
@@ -237,10 +237,8 @@ def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame |
 def _settings_of(given: pd.DataFrame) -> list[Setting]:
     found = []
     for mechanism, parameter, value in given[list(SETTING)].drop_duplicates().itertuples(index=False):
-        try:
-            strategy = mechanism_class(spec(mechanism).name).strategy
-        except InputError:
-            strategy = "obfuscated elsewhere"
+        known = installed_class(mechanism)
+        strategy = "obfuscated elsewhere" if known is None else known.strategy
         found.append(Setting(mechanism, parameter, value, strategy))
     return found
 
@@ -287,7 +285,10 @@ def _judgements(
         )
     without = len(asked) - mine.loc[mine["relevance"] > 0, "qid"].nunique()
     if without:
-        line = f"{without} of {len(asked)} queries have no relevant document; utility is over the rest."
+        line = (
+            f"{without} of {len(asked)} queries have no relevant document: utility is over the other "
+            f"{len(asked) - without}, risk over all {len(asked)}."
+        )
         warnings.warn(line, stacklevel=4)
     return mine
 

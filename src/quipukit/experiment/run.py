@@ -220,6 +220,7 @@ def _result(stages: Stages, clock: Clock) -> Result:
     stages.encode()
     stages.search()
     stages.measure()
+    stages.measure_ceilings()
     stages.attack()
     stages.compare_texts()
     stages.guess()
@@ -233,21 +234,23 @@ def assemble(stages: Stages) -> Result:
     frames: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for cell in cells:
         ranks = pieces.load("attack", stages.attack_name(cell))
-        found = {
+        own = {
             "obfuscated": stages.obfuscated(cell),
             "notes": stages.notes(cell),
             "ranks": ranks,
             "scores": risk(ranks, inputs.options.k).assign(system=""),
         }
-        for name, frame in found.items():
+        for name, frame in own.items():
             frames[name].append(frame.assign(seed=cell.seed))
         if cell.seed == inputs.seeds[0]:
             frames["guesses"].append(pieces.load("guesses", stages.guesses_name(cell)).assign(seed=cell.seed))
     if not inputs.qrels.empty:
         for system, name in enumerate(system_names(inputs)):
             for cell in cells:
-                utilities = pieces.load("utility", stages.utility_name(system, cell))
-                frames["scores"].append(utilities.assign(seed=cell.seed, system=name))
+                found = [pieces.load("utility", stages.utility_name(system, cell))]
+                if stages.has_ceilings:
+                    found.append(pieces.load("ceiling", stages.ceiling_name(system, cell)))
+                frames["scores"] += [frame.assign(seed=cell.seed, system=name) for frame in found]
     tables = {
         name: TABLES[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items() if len(parts)
     }

@@ -11,6 +11,7 @@ from quipukit.experiment.stages import Cell, Stages
 from quipukit.frames import SETTING
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.words import WordMechanism
+from quipukit.registry import directions
 from quipukit.results import SETTINGS
 from quipukit.vectors.unknown import unknown_words
 
@@ -29,6 +30,7 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
     sent = pd.concat([stages.obfuscated(cell)[["qid"]].assign(seed=cell.seed) for cell in cells])
     counts = sent.groupby(["seed", "qid"]).size()
     mechanism = setting.bound
+    pooled = float(np.mean([stages.pooled(cell) for cell in cells]))
     asked = inputs.options.n if mechanism is not None else int(counts.max()) if len(counts) else 0
     return {
         **dict(zip(SETTING, setting.key, strict=True)),
@@ -39,6 +41,9 @@ def _row(stages: Stages, cells: list[Cell]) -> dict[str, Any]:
         "budget_query": _per_query(stages, mechanism) * asked,
         "n": asked,
         "variants": len(sent) / (len(cells) * len(inputs.queries)),
+        "hides_more": directions([setting.mechanism])[setting.mechanism] if mechanism is None else mechanism.hides_more,
+        "pooled": pooled,
+        "pooled_share": pooled / len(inputs.collection),
         "nothing": len(inputs.queries) - sent["qid"].nunique(),
         "oov": _unknown_share(stages, cells[0]),
         "oov_policy": mechanism.oov if isinstance(mechanism, WordMechanism) else "",

@@ -5,6 +5,7 @@
 | obfuscate | seed, setting | queries, n, noise, spec, vectors or WordNet |
 | pool | system, seed, setting | the obfuscated queries, collection, retriever, depth |
 | utility | system, seed, setting | the pool, queries, re-ranker, judgements, measures |
+| ceiling | system, seed, setting | what pool and utility depend on |
 | attack | seed, setting | the obfuscated queries, queries, log, encoder |
 | likeness | seed, setting | the obfuscated queries, queries, the encoder of sentence similarity |
 | guesses | setting | what the attack depends on, and the example queries |
@@ -19,17 +20,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from quipukit.attackers.quia import NAME as QUIA
 from quipukit.attackers.quia import Attack, prepare
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore
+from quipukit.experiment.ceilings import depths_of, first_documents
 from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
 from quipukit.experiment.likeness import likeness
 from quipukit.experiment.pieces import Pieces, name_of
 from quipukit.experiment.watch import Clock, Progress
 from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
+from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import Obfuscation, obfuscate_with_notes, plan
@@ -40,6 +42,9 @@ from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
 _KEPT_ANSWERS = 200_000
+
+# A search engine shows no more than the first ten thousand documents, unless its owner has asked it to.
+_ENGINE_WINDOW = 10_000
 
 # Obfuscates queries with groups of mechanisms that share work: (queries, groups, n, seed, noise, tell) -> by group.
 Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], Obfuscation]]]
@@ -137,6 +142,11 @@ class Stages:
         ranked_by = [reranker, _model_print(reranker), prints["collection"], prints["queries"]]
         judged = [prints["qrels"], self.inputs.options.measures]
         return name_of("utility", code_of("utility"), pool, cell.setting.key, ranked_by, judged)
+
+    @_once
+    def ceiling_name(self, system: int, cell: Cell) -> str:
+        """Return the name of the piece that holds what the original finds among as many documents as a cell pooled."""
+        return name_of("ceiling", code_of("ceiling"), self.pool_name(system, cell), self.utility_name(system, cell))
 
     @_once
     def attack_name(self, cell: Cell) -> str:
@@ -294,6 +304,52 @@ class Stages:
                     self.pieces.save("utility", names[cell], found)
                     show(number, len(missing))
 
+    @property
+    def has_ceilings(self) -> bool:
+        """Tell whether the originals are searched for: with judgements, and where they are sent anyway (Identity)."""
+        planned = any(setting.mechanism == ORIGINAL for setting in self.inputs.settings)
+        return planned and not self.inputs.qrels.empty
+
+    def measure_ceilings(self) -> None:
+        """Measure what the original queries find among as many documents as each cell pooled."""
+        if not self.has_ceilings:
+            return
+        qids = self.inputs.queries["qid"].tolist()
+        for system, (_, reranker) in enumerate(self.inputs.options.systems):
+            names = {cell: self.ceiling_name(system, cell) for cell in self.cells}
+            missing = [cell for cell in self.cells if not self.pieces.has("ceiling", names[cell])]
+            if not missing:
+                continue
+            pools = (self.pieces.load("pool", self.pool_name(system, cell)) for cell in missing)
+            depths = [depths_of(pool, qids, self.inputs.depth) for pool in pools]
+            with self.clock.stage("searching with the originals") as show:
+                deepest = {qid: max(each[qid] for each in depths) for qid in qids}
+                rankings = self._originals(system, max(deepest.values()), show)
+            with self.clock.stage(f"re-ranking for the originals ({reranker})", "documents") as show:
+                whole = first_documents(rankings, deepest)
+                scores = _pair_scores([whole], self.inputs.queries, self._scorer(reranker), show)
+            with self.clock.stage("measuring the originals") as show:
+                for number, (cell, depth) in enumerate(zip(missing, depths, strict=True), 1):
+                    found = self._utility(cell, first_documents(rankings, depth), scores)
+                    self.pieces.save("ceiling", names[cell], found.assign(side="ceiling"))
+                    show(number, len(missing))
+
+    def _originals(self, system: int, depth: int, show: Progress) -> dict[str, list[str]]:
+        """Return the documents that a system finds for every original query, best first."""
+        queries = self.inputs.queries
+        texts = list(dict.fromkeys(queries["query"]))
+        retriever = self._retriever(system)
+        most = _ENGINE_WINDOW if isinstance(retriever, Saved) else depth
+        found = retriever.search(texts, min(depth, most, len(self.inputs.collection)), show)
+        answers = {text: ranking.docnos for text, ranking in zip(texts, found, strict=True)}
+        return {qid: answers[text] for qid, text in zip(queries["qid"], queries["query"], strict=True)}
+
+    def pooled(self, cell: Cell) -> float:
+        """Return how many documents were pooled per query, in the mean; of several systems the most."""
+        systems = range(len(self.inputs.options.systems))
+        sizes = [len(self.pieces.load("pool", self.pool_name(system, cell))) for system in systems]
+        return max(sizes) / len(self.inputs.queries)
+
     def _scorer(self, name: str) -> Scorer:
         if name == "bm25":
             return load_scorer(name, self.inputs.collection)
@@ -326,11 +382,11 @@ class Stages:
             missing = [cell for cell, name in names.items() if not self.pieces.has("attack", name)]
             if not missing:
                 continue
-            ready = self._prepared(missing)
+            ready = self._prepared(missing, self.inputs.queries)
             with self.clock.stage("ranking the log", "queries") as show:
-                ranks = ready.ranks(show) if ready else RANKS.empty()
+                ranks = ready.ranks(show)
                 for cell in missing:
-                    self.pieces.save("attack", names[cell], self._complete(cell, cell.of(ranks)))
+                    self.pieces.save("attack", names[cell], RANKS.check(cell.of(ranks)))
 
     def guess(self) -> None:
         """Keep the attacker's best guesses for the example queries, under the first seed."""
@@ -339,29 +395,18 @@ class Stages:
         if not missing:
             return
         with self.clock.stage("guessing the examples"):
-            ready = self._prepared(missing, set(self.inputs.examples))
+            queries = self.inputs.queries
+            ready = self._prepared(missing, queries[queries["qid"].isin(self.inputs.examples)])
             columns = [*SETTING, "qid", "guess", "query", "similarity", "hit"]
-            guesses = ready.guesses(5) if ready else pd.DataFrame(columns=columns)
+            guesses = ready.guesses(5)
             for cell in missing:
                 self.pieces.save("guesses", self.guesses_name(cell), cell.of(guesses)[columns])
 
-    def _prepared(self, cells: Sequence[Cell], only: set[str] | None = None) -> Attack | None:
+    def _prepared(self, cells: Sequence[Cell], queries: pd.DataFrame) -> Attack:
         sent = pd.concat([self.obfuscated(cell) for cell in cells], ignore_index=True)
-        if only is not None:
-            sent = sent[sent["qid"].isin(only)]
-        if sent.empty:
-            return None
-        return prepare(sent, self.inputs.queries, self.inputs.log, self.store.encoder, inject=False)
-
-    def _complete(self, cell: Cell, ranks: pd.DataFrame) -> pd.DataFrame:
-        """Add the queries of which the setting sent nothing: they cannot be guessed, and count as such."""
-        silent = [qid for qid in self.inputs.queries["qid"] if qid not in set(ranks["qid"])]
-        setting = dict(zip(SETTING, cell.setting.key, strict=True))
-        rows = [
-            {**setting, "attacker": QUIA, "qid": qid, "log_rank": np.inf, "better": -1, "tied": 0} for qid in silent
-        ]
-        whole = pd.concat([ranks, pd.DataFrame(rows, columns=list(RANKS.columns))]) if rows else ranks
-        return RANKS.check(_in_order(whole, self.inputs.queries["qid"]))
+        sent = sent[sent["qid"].isin(set(queries["qid"]))]
+        settings = pd.DataFrame([cell.setting.key for cell in cells], columns=list(SETTING))
+        return prepare(sent, queries, self.inputs.log, self.store.encoder, inject=False, settings=settings)
 
     def compare_texts(self) -> None:
         """Measure how near the obfuscated queries stay to the originals, in words and in meaning."""
@@ -430,11 +475,6 @@ def _model_print(name: str) -> str:
 def _fingerprint(encoder: str) -> str:
     """Return the fingerprint of an encoder by name: its files are hashed, so once is enough."""
     return load_encoder(encoder).fingerprint
-
-
-def _in_order(frame: pd.DataFrame, qids: "pd.Series[Any]") -> pd.DataFrame:
-    place = {qid: number for number, qid in enumerate(qids)}
-    return frame.iloc[np.argsort(frame["qid"].map(place).to_numpy(np.int64), kind="stable")]
 
 
 def _resources(mechanism: Mechanism) -> list[str]:

@@ -1,33 +1,40 @@
 """Risk and utility of the same queries, side by side: the points of a curve, and how far chance can move its score.
 
-Queries are a sample of what people ask. The bootstrap draws as many of them with replacement, the same ones for all
-mechanisms, settings, attackers and both sides, and scores the curves again; the spread of 2,000 such scores is the
-interval. Because the draws are shared, the difference of two mechanisms keeps what it has in common out of its spread.
+Queries are a sample of what people ask. A risk is a mean over all queries that were sent, a utility a mean over those
+with judgements. The score of a curve is no mean, but nearly one: leaving out query q moves it from t to t(-q), and
+
+    v(q) = t + (n - 1) (mean of all t(-r) - t(-q))
+
+are numbers per query whose mean is the score, and whose spread is that of the score (jackknife, Tukey 1958; for a mean
+they are the scores of the queries themselves). Intervals and tests are those of `quipukit.measures.resampling` on these
+numbers. Differences of two mechanisms are formed query by query, so that what both have in common stays out of them.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import InputError
-from quipukit.frames import POINTS, SCORES, SETTING
-from quipukit.measures.quipu import Order, area, ordered
+from quipukit.frames import POINTS, SCORES, SETTING, from_most_hidden
+from quipukit.measures.intervals import LEVEL, Floats
+from quipukit.measures.quipu import ORIGINAL, Order, area, hypervolume, ordered
+from quipukit.measures.resampling import REPLICATES, Limits, Seed, judge_paired, studentized_intervals
 from quipukit.measures.risk import attacker_label
+from quipukit.registry import HidesMore, directions
 from quipukit.specs import format_value
 
-REPLICATES = 2000
-LEVEL = 0.95
+# A curve whose s never turns scores between -1 and 1; others may leave that range.
+_SCORES: Limits = (-2.0, 2.0)
+DIFFERENCES: Limits = (-4.0, 4.0)
+_VOLUMES: Limits = (0.0, 1.0)
 
-Floats = NDArray[np.float64]
-Seed = int | np.random.Generator
-
-# Equal columns may come out of a matrix product with unequal last digits.
-_DUST = 1e-12
+Score = Literal["quipu", "hypervolume"]
+Statistic = Callable[[Floats, Floats, Floats], Floats]
 
 
 def points(
@@ -35,20 +42,23 @@ def points(
     utilities: pd.DataFrame,
     collection: str = "",
     strategies: Mapping[str, str] | None = None,
+    hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return Points: mean risk and mean utility of every setting, for every attacker and measure of utility.
 
-    Means are over the queries that both sides know; a query that a setting has no score for counts 0. ``attacker`` is
-    lazy, active or motivated, after the attacker's name where that is not QuIA. ``strategies`` maps mechanisms to
-    theirs.
+    A risk is the mean over the queries that have one, which is every query sent, and a utility over those that have
+    one, which is every query judged; a query that a setting has no score for counts 0. ``attacker`` is lazy, active or
+    motivated, after the attacker's name where that is not QuIA. ``strategies`` maps mechanisms to theirs,
+    ``hides_more`` to which of their values hide more (what the class says, where it is not given).
     """
-    sides = _pair(risks, utilities)
+    sides = _pair(risks, utilities, hides_more)
     rows = []
+    risk, utility = sides.risk.means, sides.utility.means
     for curve in sides.curves():
-        r, u = (scores.mean(axis=0) for scores in sides.scores_of(curve))
-        strategy = (strategies or {}).get(curve.mechanism, "")
+        r, u = risk[list(curve.risk_columns)], utility[list(curve.utility_columns)]
+        names = (collection, curve.mechanism, (strategies or {}).get(curve.mechanism, ""), curve.parameter)
         rows += [
-            (collection, curve.mechanism, strategy, curve.parameter, value, curve.attacker, curve.measure, *means)
+            (*names, value, sides.hides_more[curve.mechanism], curve.attacker, curve.measure, *means)
             for value, *means in zip(curve.values, r, u, strict=True)
         ]
     return POINTS.check(pd.DataFrame(rows, columns=list(POINTS.columns)))
@@ -62,18 +72,25 @@ def bootstrap_scores(
     level: float = LEVEL,
     seed: Seed = 0,
     order: Order = "parameter",
+    hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return the QuIPU score of every mechanism, attacker and measure of utility, with its percentile interval.
+    """Return QuIPU and hypervolume of every mechanism, attacker and measure of utility, with intervals over queries.
 
     ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, measure, quipu, low, high, error
-    (the standard deviation over the replicates), queries.
+    (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the utility
+    of Identity, as far as these queries know it, and over 1 where Identity is absent.
     """
-    sides = _pair(risks, utilities)
-    scores = _replicated(sides, _weights(sides, replicates, seed), order)
-    rows = []
-    for curve, (score, drawn) in scores.items():
-        rows.append((*curve.name, score, *interval(drawn, level), float(drawn.std()), len(sides.qids)))
-    return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", "queries"])
+    sides = _pair(risks, utilities, hides_more)
+    curves = sides.curves()
+    values, volumes = (_per_query(sides, curves, score) for score in (_quipu(order), hypervolume))
+    drawn: dict[str, Any] = {"replicates": replicates, "seed": seed}
+    bounds = studentized_intervals(values, level, limits=_SCORES, **drawn)
+    volume_bounds = studentized_intervals(volumes, level, limits=_VOLUMES, **drawn)
+    error = values.std(axis=0) / np.sqrt(len(values))
+    numbers = zip(values.mean(axis=0), *bounds, error, volumes.mean(axis=0), *volume_bounds, strict=True)
+    rows = [(*curve.name, *own, len(sides.qids)) for curve, own in zip(curves, numbers, strict=True)]
+    volume_columns = ["hypervolume", "hypervolume_low", "hypervolume_high"]
+    return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", *volume_columns, "queries"])
 
 
 def compare(
@@ -85,41 +102,45 @@ def compare(
     level: float = LEVEL,
     seed: Seed = 0,
     order: Order = "parameter",
+    hides_more: Mapping[str, str] | None = None,
+    score: Score = "quipu",
 ) -> pd.DataFrame:
     """Return the paired differences of QuIPU scores between mechanisms, and whether chance explains them.
 
+    With ``score="hypervolume"`` the differences are those of hypervolumes.
+
     One row per pair, attacker and measure: first, second, attacker, measure, difference (first - second), low, high,
-    p, p_holm, queries. With B replicates d of the difference,
-
-        p = min(1, 2 min(1 + #{d <= 0}, 1 + #{d >= 0}) / (B + 1)),
-
-    which is never below 2 / (B + 1), nor below 2^(1 - n) for n queries (see `judge`). ``p_holm`` is p after Holm's
-    correction for all pairs of the same attacker and measure.
+    p, p_holm, queries. Interval and p are those of `judge_paired`; p is never below 2 / (B + 1) for B replicates, nor
+    below 2^(1 - n) for n queries. ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
+    measure. With fewer than 20 queries, mind what docs/reliability.md says.
     """
-    sides = _pair(risks, utilities)
-    scores = _replicated(sides, _weights(sides, replicates, seed), order)
-    known = list(dict.fromkeys(curve.mechanism for curve in scores))
+    sides = _pair(risks, utilities, hides_more)
+    curves = sides.curves()
+    values = _per_query(sides, curves, _quipu(order) if score == "quipu" else hypervolume)
+    known = list(dict.fromkeys(curve.mechanism for curve in curves))
     for name in mechanisms or ():
         if name not in known:
             raise InputError(f"there is no mechanism {name!r} in the scores; they hold {', '.join(known)}.")
     wanted = known if mechanisms is None else list(dict.fromkeys(mechanisms))
     if len(wanted) < 2:
         raise InputError("a comparison needs two mechanisms or more; give the scores of another one.")
-    by_name = {curve.name: found for curve, found in scores.items()}
+    column = {curve.name: number for number, curve in enumerate(curves)}
     rows = []
-    for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in scores):
-        family = []
-        for first, second in itertools.combinations(wanted, 2):
-            (score, drawn), (other, others) = by_name[first, attacker, measure], by_name[second, attacker, measure]
-            floor = 2.0 ** (1 - len(sides.qids))
-            family.append((first, second, attacker, measure, score - other, *judge(drawn - others, level, floor)))
-        corrected = holm([row[-1] for row in family])
-        rows += [(*row, p, len(sides.qids)) for row, p in zip(family, corrected, strict=True)]
+    for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in curves):
+        pairs = list(itertools.combinations(wanted, 2))
+        own, other = (values[:, [column[pair[side], attacker, measure] for pair in pairs]] for side in (0, 1))
+        differences = own - other
+        judged = judge_paired(differences, level, limits=DIFFERENCES, replicates=replicates, seed=seed)
+        numbers = zip(differences.mean(axis=0), *judged, holm(judged.p), strict=True)
+        rows += [
+            (*pair, attacker, measure, *own_numbers, len(sides.qids))
+            for pair, own_numbers in zip(pairs, numbers, strict=True)
+        ]
     columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: ArrayLike) -> list[float]:
     """Return p-values corrected for their number by Holm's step-down rule: the i-th smallest of m times m - i + 1.
 
     >>> holm([0.04, 0.01, 0.03])
@@ -137,58 +158,102 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """Risk and utility per query (rows) and setting (columns), for one attacker and one measure of utility.
+class Side:
+    """Scores of one side, a row per query and a column per setting; ``known`` are the queries that have scores.
 
-    Mechanisms are in the order they come in, their settings in increasing order of the parameter.
+    The rows of other queries hold zeros, and no mean is over them.
+    """
+
+    scores: Floats
+    known: NDArray[np.bool_]
+
+    @property
+    def means(self) -> Floats:
+        """Return the mean of every column over the known queries."""
+        return np.asarray(self.scores.sum(axis=0) / self.known.sum())
+
+    @property
+    def measured(self) -> Floats:
+        """Return the rows of the known queries alone."""
+        return self.scores[self.known]
+
+    def columns(self, numbers: Sequence[int]) -> "Side":
+        """Return some of the columns."""
+        return Side(self.scores[:, list(numbers)], self.known)
+
+    def without_each(self) -> Floats:
+        """Return the means that are left when one query is left out, a row per query."""
+        total, count = self.scores.sum(axis=0), int(self.known.sum())
+        if count == 1:  # nothing would be left
+            return np.broadcast_to(self.means, self.scores.shape)
+        left = (total - self.scores) / (count - 1)
+        return np.where(self.known[:, None], left, self.means)
+
+
+def score_matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Side, list[tuple[Any, ...]]]:
+    """Return Scores as a table of queries by (mechanism, parameter, value, attacker, measure), and these columns."""
+    keys = [*SETTING, "attacker", "measure"]
+    number = frame.groupby(keys, sort=False).ngroup().to_numpy()
+    columns = list(frame[keys].drop_duplicates().itertuples(index=False, name=None))
+    rows = pd.Index(qids).get_indexer(frame["qid"])
+    matrix, known = np.zeros((len(qids), len(columns))), np.zeros(len(qids), bool)
+    matrix[rows, number] = frame["score"].to_numpy()
+    known[rows] = True
+    return Side(matrix, known), columns
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Risk and utility per query and setting, for one attacker and one measure of utility.
+
+    Mechanisms are in the order they come in, their settings from most to least hidden.
     """
 
     attacker: str
     measure: str
+    risk_measure: str
     qids: tuple[str, ...]
     settings: tuple[tuple[str, str, float], ...]
-    risk: Floats
-    utility: Floats
+    risk: Side
+    utility: Side
 
 
-def grids(risks: pd.DataFrame, utilities: pd.DataFrame) -> dict[tuple[str, str], Grid]:
+def grids(
+    risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None
+) -> dict[tuple[str, str], Grid]:
     """Return the grid of every attacker and measure of utility; queries and absence count as in `points`."""
-    sides = _pair(risks, utilities)
+    sides = _pair(risks, utilities, hides_more)
     grouped: dict[tuple[str, str], list[_Curve]] = {}
     for curve in sides.curves():
         grouped.setdefault((curve.attacker, curve.measure), []).append(curve)
     return {
         key: Grid(
             *key,
+            curves[0].risk_measure,
             tuple(sides.qids),
             tuple((curve.mechanism, curve.parameter, value) for curve in curves for value in curve.values),
-            sides.risk[:, [column for curve in curves for column in curve.risk_columns]],
-            sides.utility[:, [column for curve in curves for column in curve.utility_columns]],
+            sides.risk.columns([column for curve in curves for column in curve.risk_columns]),
+            sides.utility.columns([column for curve in curves for column in curve.utility_columns]),
         )
         for key, curves in grouped.items()
     }
 
 
-def draw(queries: int, replicates: int = REPLICATES, seed: Seed = 0) -> Floats:
-    """Return one row a replicate: how often each query was drawn, divided by the number of draws."""
-    if replicates < 1:
-        raise InputError(f"replicates must be a whole number of at least 1 (found {replicates!r}).")
-    return np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=replicates) / queries
+def per_query(risk: Side, utility: Side, statistic: Statistic | None = None, original: Side | None = None) -> Floats:
+    """Return numbers per query whose mean is the score of a curve: see the top of this module.
 
-
-def interval(drawn: Floats, level: float = LEVEL) -> tuple[float, float]:
-    """Return the percentile interval of a score from its replicates."""
-    low, high = np.quantile(drawn, _tails(level))
-    return float(low), float(high)
-
-
-def judge(differences: Floats, level: float = LEVEL, floor: float = 0.0) -> tuple[float, float, float]:
-    """Return the interval of a difference and its p-value (see `compare`) from its replicates.
-
-    ``floor`` is the least p-value that so few queries can give: 2^(1 - n) for n pairs, which a test that swaps the two
-    sides of each pair cannot go below either. The replicates of one query all agree, and prove nothing.
+    ``statistic`` is the score of curves, points along the last axis, from risk, utility and the utility of the original
+    queries (``original``, else 1): QuIPU where it is not given.
     """
-    return (*interval(differences, level), max(floor, _p_value(differences)))
+    score_of = statistic or _quipu("parameter")
+    top = Side(np.ones((len(risk.scores), 1)), risk.known) if original is None else original
+    score = float(score_of(risk.means, utility.means, top.means[0]))
+    left = score_of(risk.without_each(), utility.without_each(), top.without_each()[:, 0])
+    return np.asarray(score + (len(left) - 1) * (left.mean() - left))
+
+
+def _quipu(order: Order) -> Statistic:
+    return lambda r, u, original: area(*ordered(r, u, order))
 
 
 # --- the two sides ------------------------------------------------------------------------------------------------
@@ -198,13 +263,14 @@ _NAME = ("mechanism", "attacker", "measure")
 
 @dataclass(frozen=True)
 class _Curve:
-    """One curve: which mechanism, risk and utility, and its settings in increasing order of the parameter."""
+    """One curve: which mechanism, risk and utility, and its settings from most to least hidden."""
 
     mechanism: str
     parameter: str
     values: tuple[float, ...]
     attacker: str
     measure: str
+    risk_measure: str
     risk_columns: tuple[int, ...]
     utility_columns: tuple[int, ...]
 
@@ -215,13 +281,14 @@ class _Curve:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Scores as two matrices, one row a query: one column per setting and attacker, one per setting and measure."""
+    """Scores of the same queries: one column per setting and attacker, one per setting and measure."""
 
     qids: list[str]
-    risk: Floats
-    utility: Floats
+    risk: Side
+    utility: Side
     risk_columns: list[tuple[Any, ...]]
     utility_columns: list[tuple[Any, ...]]
+    hides_more: Mapping[str, HidesMore]
 
     def curves(self) -> list[_Curve]:
         risk_at = {column: number for number, column in enumerate(self.risk_columns)}
@@ -233,7 +300,8 @@ class _Sides:
             settings.setdefault(mechanism, {})[value] = parameter
         found = []
         for mechanism, named in settings.items():
-            values = tuple(sorted(named))
+            order = np.argsort(from_most_hidden(list(named), self.hides_more[mechanism]))
+            values = tuple(list(named)[place] for place in order)
             grid = [(mechanism, named[value], value) for value in values]
             for (attacker, risk), (_, measure) in itertools.product(attackers, measures):
                 found.append(
@@ -243,14 +311,12 @@ class _Sides:
                         values,
                         attacker_label(attacker, risk),
                         measure,
+                        risk,
                         tuple(_column(risk_at, (*setting, attacker, risk)) for setting in grid),
                         tuple(_column(utility_at, (*setting, "", measure)) for setting in grid),
                     )
                 )
         return found
-
-    def scores_of(self, curve: _Curve) -> tuple[Floats, Floats]:
-        return self.risk[:, curve.risk_columns], self.utility[:, curve.utility_columns]
 
 
 def _column(columns: Mapping[tuple[Any, ...], int], wanted: tuple[Any, ...]) -> int:
@@ -264,7 +330,7 @@ def _column(columns: Mapping[tuple[Any, ...], int], wanted: tuple[Any, ...]) -> 
     return columns[wanted]
 
 
-def _pair(risks: pd.DataFrame, utilities: pd.DataFrame) -> _Sides:
+def _pair(risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None) -> _Sides:
     sides = {}
     for name, frame in (("risk", risks), ("utility", utilities)):
         checked = SCORES.check(frame)
@@ -274,16 +340,17 @@ def _pair(risks: pd.DataFrame, utilities: pd.DataFrame) -> _Sides:
         if checked.empty:
             raise InputError(f"there is no score of {name}; measure it first.")
         sides[name] = checked
-    common = set(sides["risk"]["qid"]) & set(sides["utility"]["qid"])
-    if not common:
+    known = {name: set(frame["qid"]) for name, frame in sides.items()}
+    if known["risk"].isdisjoint(known["utility"]):
         raise InputError("no query has both a risk and a utility; are the scores of the same queries?")
     # Sorted, so that the draws belong to the queries and not to the order of the rows.
-    qids = sorted(common)
+    qids = sorted(known["risk"] | known["utility"])
     matrices, columns = {}, {}
     for name, frame in sides.items():
-        matrices[name], columns[name] = _matrix(frame[frame["qid"].isin(common)], qids)
+        matrices[name], columns[name] = score_matrix(frame, qids)
     _refuse_one_sided(columns["risk"], columns["utility"])
-    return _Sides(qids, matrices["risk"], matrices["utility"], columns["risk"], columns["utility"])
+    directed = directions((mechanism for mechanism, *_ in columns["risk"]), hides_more)
+    return _Sides(qids, matrices["risk"], matrices["utility"], columns["risk"], columns["utility"], directed)
 
 
 def _refuse_one_sided(risk_columns: list[tuple[Any, ...]], utility_columns: list[tuple[Any, ...]]) -> None:
@@ -299,41 +366,18 @@ def _refuse_one_sided(risk_columns: list[tuple[Any, ...]], utility_columns: list
             raise InputError(f"{mechanism} has settings of {both}; a curve has one parameter, so score them apart.")
 
 
-def _matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Floats, list[tuple[Any, ...]]]:
-    keys = [*SETTING, "attacker", "measure"]
-    number = frame.groupby(keys, sort=False).ngroup().to_numpy()
-    columns = list(frame[keys].drop_duplicates().itertuples(index=False, name=None))
-    matrix = np.zeros((len(qids), len(columns)))
-    matrix[pd.Index(qids).get_indexer(frame["qid"]), number] = frame["score"].to_numpy()
-    return matrix, columns
-
-
-# --- the draws ----------------------------------------------------------------------------------------------------
-
-
-def _weights(sides: _Sides, replicates: int, seed: Seed) -> Floats:
-    return draw(len(sides.qids), replicates, seed)
-
-
-def _replicated(sides: _Sides, weights: Floats, order: Order) -> dict[_Curve, tuple[float, Floats]]:
-    """Return the score of every curve, on all queries and on every replicate."""
-    risk, utility = weights @ sides.risk, weights @ sides.utility
-    all_risk, all_utility = sides.risk.mean(axis=0), sides.utility.mean(axis=0)
-
-    def score(r: Floats, u: Floats, curve: _Curve) -> Floats:
-        return area(*ordered(r[..., curve.risk_columns], u[..., curve.utility_columns], order))
-
-    return {
-        curve: (float(score(all_risk, all_utility, curve)), score(risk, utility, curve)) for curve in sides.curves()
+def _per_query(sides: _Sides, curves: Sequence[_Curve], statistic: Statistic) -> Floats:
+    """Return numbers per query (rows) whose means are the scores of the curves (columns)."""
+    originals = {
+        curve.measure: sides.utility.columns(curve.utility_columns) for curve in curves if curve.mechanism == ORIGINAL
     }
-
-
-def _p_value(differences: Floats) -> float:
-    below, above = (1 + int(np.count_nonzero(side)) for side in (differences <= _DUST, differences >= -_DUST))
-    return min(1.0, 2 * min(below, above) / (len(differences) + 1))
-
-
-def _tails(level: float) -> tuple[float, float]:
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, for instance 0.95 (found {level!r}).")
-    return (1 - level) / 2, (1 + level) / 2
+    columns = [
+        per_query(
+            sides.risk.columns(curve.risk_columns),
+            sides.utility.columns(curve.utility_columns),
+            statistic,
+            originals.get(curve.measure),
+        )
+        for curve in curves
+    ]
+    return np.column_stack(columns)

@@ -1,8 +1,10 @@
 """The QuIPU score: risk and utility of all settings of a mechanism as one signed area.
 
-Points (r, u) of mean risk and mean utility, one a setting, in increasing order of the privacy parameter, are read in
-coordinates rotated by 45 degrees: s = (r + u) / sqrt(2) runs along the diagonal, on which a mechanism gives away as
-much as it finds, and h = (u - r) / sqrt(2) is the signed distance from it. The polyline through the points encloses
+Points (r, u) of mean risk and mean utility, one per setting, from most to least hidden, are read in coordinates
+rotated by 45 degrees: s = (r + u) / sqrt(2) runs along the diagonal, on which a mechanism gives away as much as it
+finds, and h = (u - r) / sqrt(2) is the signed distance from it. From most to least hidden is the increasing order of
+the privacy parameter, as published, where smaller values hide more; a mechanism whose larger values hide more says so
+(``hides_more``), and its points are read in the opposite order. The polyline through the points encloses
 with the diagonal the areas R+ above (h > 0) and R- below (h < 0):
 
     QuIPU = 2 (R+ + R-) = 2 sum_i (h_i + h_{i+1}) / 2 * (s_{i+1} - s_i)
@@ -14,7 +16,8 @@ between the end points and the diagonal:
 
 What to know before comparing scores: points that coincide score 0 wherever they lie; reversing the order flips the
 sign; the range [-1, 1] holds where s never turns; and a leaky setting can raise the score, so that only grids that
-span comparable parts of the diagonal are comparable. The companions (hypervolume, best utility under a risk budget)
+span comparable parts of the diagonal are comparable. A curve that spans less than a tenth of the diagonal scores close
+to 0 whatever it does, and is never ranked (`rankable`). The companions (hypervolume, best utility under a risk budget)
 do not depend on the order and never fall when a setting is added.
 
 Reference: De Faveri, Faggioli, Ferro. ECIR 2025.
@@ -30,7 +33,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import FrameError, InputError
-from quipukit.frames import POINTS
+from quipukit.frames import POINTS, from_most_hidden
+from quipukit.registry import directions
 from quipukit.specs import format_value
 
 Order = Literal["parameter", "risk", "diagonal"]
@@ -39,6 +43,8 @@ ORDERS: tuple[Order, ...] = ("parameter", "risk", "diagonal")
 ANCHORS: tuple[Anchor, ...] = ("corners", "original")
 BUDGETS = (0.01, 0.05, 0.1)
 CURVE = ("collection", "mechanism", "attacker", "measure")
+ORIGINAL = "Identity"  # the mechanism that sends the query as it is
+NARROW = 0.1  # of the diagonal: a curve that spans less of it is not ranked
 
 # Means of thousands of numbers may leave [0, 1] by their last digits.
 _SLACK = 1e-9
@@ -77,9 +83,20 @@ class QuipuScore:
         raise InputError(f"budget must be one of {', '.join(f'{b:g}' for b, _ in self.best)} (found {budget!r}).")
 
     @property
+    def length(self) -> float:
+        """Return the share of the diagonal that the curve spans, from 0 to 1."""
+        return float(diagonal_share(*self.span))
+
+    @property
+    def rankable(self) -> bool:
+        """Tell whether the score may be ranked among others: see `rankable`."""
+        return bool(rankable(self.length))
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """Return what a reader must know in a word or two each."""
-        known = {"single point": self.single, "not monotone": not self.monotone}
+        narrow = not self.rankable and not self.single
+        known = {"single point": self.single, "narrow": narrow, "not monotone": not self.monotone}
         return tuple(name for name, raised in known.items() if raised)
 
     def explain(self) -> str:
@@ -89,12 +106,20 @@ class QuipuScore:
             return f"{what}, so the score is 0 wherever it lies; compare the hypervolume, or add settings."
         low, high = self.span
         where = f"s from {low:.3f} to {high:.3f}"
+        narrow = ""
+        if not self.rankable:
+            narrow = (
+                f" The points span {100 * self.length:.2g} % of the diagonal, less than {100 * NARROW:g} %, so the "
+                "score is close to 0 whatever the mechanism does and is not ranked; compare the hypervolume."
+            )
         if self.monotone:
-            return f"{self.points} points run along the diagonal without turning ({where}), so the score is in [-1, 1]."
-        return (
-            f"s falls by {self.backward:.3g} in all on its way ({where}): parts that run backwards count with the "
-            "opposite sign, and the range [-1, 1] is not assured."
-        )
+            told = f"{self.points} points run along the diagonal without turning ({where}), so the score is in [-1, 1]."
+        else:
+            told = (
+                f"s falls by {self.backward:.3g} in all on its way ({where}): parts that run backwards count with the "
+                "opposite sign, and the range [-1, 1] is not assured."
+            )
+        return told + narrow
 
 
 def quipu_score(
@@ -105,8 +130,9 @@ def quipu_score(
 ) -> QuipuScore:
     """Return the QuIPU score of one curve.
 
-    ``points`` are pairs (risk, utility) in increasing order of the privacy parameter, or a frame of one curve with the
-    columns risk and utility; its column ``value``, where present, gives the order. ``order="risk"`` or ``"diagonal"``
+    ``points`` are pairs (risk, utility) from most to least hidden, or a frame of one curve with the columns risk and
+    utility; its column ``value``, where present, gives the order: increasing, unless larger values hide more (the
+    column ``hides_more``, or without it what the class of the ``mechanism`` says). ``order="risk"`` or ``"diagonal"``
     sorts by r or by s instead, and ``anchor`` adds end points: ``"corners"`` (0, 0) and (1, 1), ``"original"`` (0, 0)
     and (1, u0). The defaults are the published definition. ``u0`` is the utility of the original queries, by which the
     hypervolume is normalised; 1 where it is not given:
@@ -136,7 +162,7 @@ def quipu_score(
         single=single,
         span=(float(s.min()), float(s.max())),
         backward=backward,
-        hypervolume=_hypervolume(r, u, ceiling),
+        hypervolume=float(hypervolume(r, u, ceiling)),
         best=tuple((budget, float(safe.max()) if len(safe) else None) for budget, safe in budgets),
         anchored=_tidy(float(area(*_anchored(*ordered(r, u, "risk"), "corners", None)))),
         points=len(r),
@@ -148,18 +174,21 @@ def quipu_table(
 ) -> pd.DataFrame:
     """Return the scores of all curves of a Points frame, one row per (collection, mechanism, attacker, measure).
 
-    Columns collection, strategy, parameter, attacker and measure may be absent. Where ``u0`` is not given, the utility
-    of the mechanism ``Identity`` in the same collection and measure takes its place, and else 1; the column ``u0``
-    says which it was.
+    Columns collection, strategy, parameter, hides_more, attacker and measure may be absent. Where ``u0`` is not given,
+    the utility of the mechanism ``Identity`` in the same collection and measure takes its place, and else 1; the column
+    ``u0`` says which it was. ``length`` is the share of the diagonal that a curve spans, and ``rankable`` tells whether
+    that is enough to rank its score.
     """
     checked = points_frame(points)
-    original = checked[checked["mechanism"] == "Identity"].groupby(["collection", "measure"])["utility"].max()
+    original = checked[checked["mechanism"] == ORIGINAL].groupby(["collection", "measure"])["utility"].max()
     rows: list[dict[str, Any]] = []
     for key, curve in checked.groupby(list(CURVE), sort=False):
         parameters = list(dict.fromkeys(curve["parameter"]))
         name = _name(key)
         if len(parameters) > 1:
             raise FrameError(f"Points: {name} mixes the parameters {', '.join(parameters)}; score one at a time.")
+        if curve["hides_more"].nunique() > 1:
+            raise FrameError(f"Points: {name} has both smaller and larger values that hide more; keep one of the two.")
         ceiling = min(1.0, float(original.get((key[0], key[3]), 0.0))) or None if u0 is None else u0
         score = quipu_score(curve, order, anchor, ceiling)
         rows.append(
@@ -172,7 +201,10 @@ def quipu_table(
                 "hypervolume": score.hypervolume,
                 **{f"best_{budget:g}": np.nan if best is None else best for budget, best in score.best},
                 "anchored": score.anchored,
+                "hides_more": curve["hides_more"].iloc[0],
                 "single": score.single,
+                "length": score.length,
+                "rankable": score.rankable,
                 "monotone": score.monotone,
                 "backward": score.backward,
                 "s_low": score.span[0],
@@ -185,9 +217,14 @@ def quipu_table(
 
 
 def points_frame(points: pd.DataFrame) -> pd.DataFrame:
-    """Return a Points table from a user's frame, with empty texts for the columns that may be absent."""
+    """Return a Points table from a user's frame, with empty texts for the columns that may be absent.
+
+    Where ``hides_more`` is absent or empty, it is what the class of the mechanism says, and "smaller" for unknown ones.
+    """
     absent = [column for column, kind in POINTS.columns.items() if kind == "text" and column not in points.columns]
     filled = points.assign(**{column: "" for column in absent if column != "mechanism"})
+    if "mechanism" in filled.columns:
+        filled = filled.assign(hides_more=_hides_more(filled))
     for column in ("risk", "utility"):
         if column in filled.columns and {"mechanism", "value"} <= set(filled.columns):
             settings = zip(filled["mechanism"], filled["value"], strict=True)
@@ -213,6 +250,36 @@ def ordered(r: Floats, u: Floats, order: Order) -> tuple[Floats, Floats]:
     # The second key makes the order of ties a property of the points, not of the rows they stood in.
     by = np.lexsort((u, r) if order == "risk" else (u - r, u + r), axis=-1)
     return np.take_along_axis(r, by, -1), np.take_along_axis(u, by, -1)
+
+
+def diagonal_share(low: ArrayLike, high: ArrayLike) -> Floats:
+    """Return the share of the diagonal between two values of s, which runs from 0 to sqrt(2) along it."""
+    return (np.asarray(high, np.float64) - np.asarray(low, np.float64)) / math.sqrt(2)
+
+
+def rankable(length: ArrayLike) -> NDArray[np.bool_]:
+    """Tell whether curves that span these shares of the diagonal may be ranked, starred or called better.
+
+    >>> rankable([0.02, 0.1, 0.8]).tolist()
+    [False, True, True]
+    """
+    return np.asarray(np.asarray(length, np.float64) >= NARROW - _SLACK)
+
+
+def hypervolume(r: ArrayLike, u: ArrayLike, ceiling: ArrayLike = 1.0) -> Floats:
+    """Return the hypervolume of many curves, points along the last axis in any order: see `quipu_score`.
+
+    ``ceiling`` is the utility of the original queries, one number or one per curve; where it is 0, nothing can be found
+    and the volume is 0.
+    """
+    risk, utility = np.asarray(r, np.float64), np.asarray(u, np.float64)
+    top = np.broadcast_to(np.asarray(ceiling, np.float64), risk.shape[:-1])
+    by = np.argsort(risk, axis=-1, kind="stable")
+    risk, utility = np.take_along_axis(risk, by, -1), np.take_along_axis(utility, by, -1)
+    best = np.maximum.accumulate(np.minimum(utility, top[..., None]), axis=-1)
+    widths = np.diff(risk, axis=-1, append=np.ones((*risk.shape[:-1], 1)))
+    volume = (best * widths).sum(axis=-1)
+    return np.divide(volume, top, out=np.zeros_like(volume), where=top > 0)
 
 
 # --- the parts of a score -----------------------------------------------------------------------------------------
@@ -245,13 +312,6 @@ def _areas(r: Floats, u: Floats) -> tuple[float, float]:
     positive = first[side > 0].sum() + second[end > 0].sum()
     negative = first[side < 0].sum() + second[end < 0].sum()
     return float(positive), float(negative)
-
-
-def _hypervolume(r: Floats, u: Floats, ceiling: float) -> float:
-    by = np.argsort(r, kind="stable")
-    best = np.maximum.accumulate(np.minimum(u[by], ceiling))
-    widths = np.diff(np.append(r[by], 1.0))
-    return float((best * widths).sum() / ceiling)
 
 
 def _tidy(number: float) -> float:
@@ -303,8 +363,18 @@ def _one_curve(frame: pd.DataFrame) -> Any:
         if values.duplicated().any():
             twice = format_value(float(values[values.duplicated()].iloc[0]))
             raise FrameError(f"Points: two points have the value {twice}; keep one of them.")
-        frame = frame.iloc[np.argsort(values.to_numpy(), kind="stable")]
+        known = frame if "mechanism" in frame.columns else frame.assign(mechanism="")
+        order = from_most_hidden(values.to_numpy(), _hides_more(known).to_numpy())
+        frame = frame.iloc[np.argsort(order, kind="stable")]
     return frame[["risk", "utility"]].to_numpy()
+
+
+def _hides_more(frame: pd.DataFrame) -> "pd.Series[str]":
+    """Return for every row whether smaller or larger values of its mechanism's parameter hide more."""
+    said = frame.get("hides_more", pd.Series("", frame.index)).fillna("").astype(str)
+    pairs = list(zip(frame["mechanism"].astype(str), said, strict=True))
+    known = {pair: directions([pair[0]], dict([pair]))[pair[0]] for pair in dict.fromkeys(pairs)}
+    return pd.Series([known[pair] for pair in pairs], frame.index, object)
 
 
 def _refuse_faults(column: "pd.Series[Any]", name: str, places: Sequence[str]) -> None:

@@ -131,6 +131,15 @@ def attacker_label(attacker: str, measure: str) -> str:
     return name if attacker.lower() in ("", "quia") else f"{attacker} {name}"
 
 
+def are_hits(measure: str, seeds: int) -> bool:
+    """Tell whether the risks of queries are hits, 1 or 0 but for ties: P@1 and R@k are, but not as means over seeds.
+
+    >>> are_hits("R@10", 1), are_hits("R@10", 3), are_hits("RR", 1)
+    (True, False, False)
+    """
+    return seeds == 1 and measure.startswith(("P@", "R@"))
+
+
 def harmonic_difference(b: ArrayLike, n: ArrayLike) -> Floats:
     """Return H(n) - H(b) = 1 / (b + 1) + ... + 1 / n for whole numbers 0 <= b <= n, to a relative error below 1e-12.
 

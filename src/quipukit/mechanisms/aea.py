@@ -13,6 +13,7 @@ from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import is_stop_word
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
+from quipukit.registry import HidesMore
 from quipukit.text import key, tokenise
 from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet import POS, Relation, Synset, WordNet, load_wordnet
@@ -62,6 +63,7 @@ class AEA(QueryMechanism):
     parameter: ClassVar[str] = "level"
     grid: ClassVar[tuple[float, ...]] = (3.0, 4.0, 5.0)
     default: ClassVar[float | None] = 3.0
+    hides_more: ClassVar[HidesMore] = "larger"  # measured: see docs/protocol.md
 
     level: int
     senses: int | str = 1

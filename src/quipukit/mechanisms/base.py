@@ -12,6 +12,7 @@ import numpy as np
 from quipukit import seeds
 from quipukit.errors import InputError, NoClosedForm, SpecError
 from quipukit.guarantees import Guarantee
+from quipukit.registry import HidesMore
 from quipukit.specs import Option, Spec, format_value
 
 RESOURCES = ("vectors", "wordnet", "collection")
@@ -86,6 +87,7 @@ class Mechanism(ABC):
     grid: ClassVar[tuple[float, ...]] = ()
     default: ClassVar[float | None] = None
     shares_work: ClassVar[bool] = False
+    hides_more: ClassVar[HidesMore] = "smaller"  # which values of the parameter hide more: curves begin there
 
     # --- what it is ---
 

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +11,19 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
-from quipukit.measures.bootstrap import LEVEL, REPLICATES, compare
+from quipukit.measures.bootstrap import Score, compare, score_matrix
 from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.quipu import quipu_table
-from quipukit.measures.risk import attacker_label
+from quipukit.measures.resampling import REPLICATES
+from quipukit.measures.risk import are_hits, attacker_label
+from quipukit.report.names import run_names
 from quipukit.results import Result
 
 REFERENCE = "reference"
 ALPHA = 0.05
+# The two scores that rank, and what the columns of their marks begin with.
+SCORES: dict[Score, str] = {"quipu": "", "hypervolume": "hypervolume_"}
 
 _KEYS = [*SETTING, "attacker"]
 
@@ -32,6 +36,7 @@ class Block:
     result: Result
     system: str | None
     measure: str
+    run: str  # what the result is called among those of the report
 
     @property
     def judged(self) -> bool:
@@ -55,64 +60,105 @@ class Block:
         return [name for name in self.result.mechanisms if name not in self.mechanisms]
 
     @functools.cached_property
+    def queries(self) -> tuple[int, int]:
+        """Return how many queries were sent, and for how many of them there is a utility."""
+        judged = self._utilities["qid"].nunique() if self.judged else 0
+        return len(self.result.queries), judged
+
+    @functools.cached_property
     def settings(self) -> pd.DataFrame:
-        """Return the settings in order of their parameter."""
-        return by_parameter(self.result.settings)
+        """Return the settings, those of a mechanism from most to least hidden."""
+        return by_parameter(self.result.settings, self.result.hides_more)
 
     @functools.cached_property
     def risks(self) -> pd.DataFrame:
         """Return the mean risk of every setting and attacker with its interval: risk, risk_low, risk_high."""
-        scores = self._risks
-        labels = {
-            pair: attacker_label(*pair)
-            for pair in scores[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
-        }
-        pairs = zip(scores["attacker"], scores["measure"], strict=True)
-        return _means(scores.assign(attacker=[labels[pair] for pair in pairs]), "risk")
+        seeds = len(self.result.seeds)
+        parts = [
+            _means(rows.assign(attacker=attacker_label(str(attacker), str(measure))), "risk", are_hits(measure, seeds))
+            for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False)
+        ]
+        return pd.concat(parts, ignore_index=True)
 
     @functools.cached_property
     def points(self) -> pd.DataFrame:
-        """Return risk and utility of every setting and attacker, each with its interval, in order of the parameter."""
+        """Return risk and utility of every setting and attacker, each with its interval, from most to least hidden.
+
+        ``ceiling`` is what the original finds among as many documents, ``kept`` the share of it that a setting finds
+        (NaN where it was not measured), ``pooled`` and ``pooled_share`` how many documents these are.
+        """
         if not self.judged:
-            return by_parameter(self.risks)
-        utilities = _means(self._utilities, "utility").drop(columns="attacker")
-        # The curve is drawn over the queries that both sides know, as the score is.
-        known = self._joined[[*_KEYS, "risk", "utility"]]
-        bounds = self.risks.drop(columns="risk").merge(utilities.drop(columns="utility"), on=list(SETTING))
-        return by_parameter(known.merge(bounds, on=_KEYS))
+            return by_parameter(self.risks, self.result.hides_more)
+        utilities = _means(self._utilities, "utility", hits=False).drop(columns="attacker")
+        points = self.risks.merge(utilities, on=list(SETTING)).merge(self.ceilings, on=list(SETTING), how="left")
+        points["kept"] = (points["utility"] / points["ceiling"]).where(points["ceiling"] > 0)
+        pools = self.result.settings[[*SETTING, "pooled", "pooled_share"]]
+        return by_parameter(points.merge(pools, on=list(SETTING), how="left"), self.result.hides_more)
+
+    @functools.cached_property
+    def ceilings(self) -> pd.DataFrame:
+        """Return for every setting what the original finds among as many documents; no row where it was not run."""
+        scores = self.result.ceilings(self.system)
+        means = scores[scores["measure"] == self.measure].groupby(list(SETTING), sort=False)["score"].mean()
+        return means.rename("ceiling").reset_index()
 
     @functools.cached_property
     def scores(self) -> pd.DataFrame:
-        """Return QuIPU of every mechanism and attacker with intervals, companions, flags and marks.
+        """Return QuIPU and hypervolume of every mechanism and attacker with intervals, companions, flags and marks.
 
         Beside the columns of `Result.quipu` and of `quipu_table`: best (of this attacker), p_holm (of the difference
-        to the best) and worse (p_holm below 0.05). A curve that is a single point is not ranked: its 0 says nothing.
+        to the best) and worse (p_holm below 0.05); and the same of the hypervolume, as hypervolume_best and so on. Of
+        the QuIPU scores only those are ranked whose curve spans enough of the diagonal (``rankable``).
         """
-        table = self.result.quipu(self.system, self.measure)
-        companions = quipu_table(self._joined).drop(columns=["collection", "quipu"])
-        table = table.merge(companions, on=["mechanism", "attacker", "measure"])
-        table = table[table["mechanism"].isin(self.mechanisms)].reset_index(drop=True)
-        ranked = table[~table["single"]]
-        best = ranked.loc[ranked.groupby("attacker", sort=False)["quipu"].idxmax()] if len(ranked) else ranked
-        champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
-        table["best"] = [
-            champions.get(attacker) == mechanism
-            for attacker, mechanism in zip(table["attacker"], table["mechanism"], strict=True)
-        ]
-        p_values = self._to_the_best(champions)
-        table["p_holm"] = [p_values.get((row.attacker, row.mechanism), np.nan) for row in table.itertuples(index=False)]
-        table["worse"] = (table["p_holm"] < ALPHA) & ~table["single"] & ~table["best"]
+        table = self._scored.copy()
+        for score, prefix in SCORES.items():
+            ranked = table[table["rankable"]] if score == "quipu" else table
+            best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
+            champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
+            names = list(zip(table["attacker"], table["mechanism"], strict=True))
+            p_values = self._to_the_best(champions, score)
+            table[f"{prefix}best"] = [champions.get(attacker) == mechanism for attacker, mechanism in names]
+            table[f"{prefix}p_holm"] = [p_values.get(name, np.nan) for name in names]
+            table[f"{prefix}worse"] = (table[f"{prefix}p_holm"] < ALPHA) & ~table[f"{prefix}best"]
         return table
 
     @functools.cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Return the paired differences between all mechanisms but the references; no row where there is one alone."""
+        """Return the paired differences between all mechanisms but the references; no row where there is one alone.
+
+        ``score`` says of what: quipu, between the curves that can be ranked, or hypervolume.
+        """
         if len(self.mechanisms) < 2:
-            return pd.DataFrame(columns=["first", "second", "attacker", "difference", "low", "high", "p", "p_holm"])
+            return pd.DataFrame(columns=["score", "first", "second", "attacker", "difference", "p", "p_holm"])
         pairs = len(list(itertools.combinations(self.mechanisms, 2)))
         # No p-value is below 2 / (B + 1): with too few replicates Holm's correction would leave nothing significant.
         replicates = max(REPLICATES, 200 * pairs)
-        return compare(self._risks, self._utilities, mechanisms=self.mechanisms, replicates=replicates)
+        found = []
+        for score in SCORES:
+            table = compare(
+                self._risks,
+                self._utilities,
+                mechanisms=self.mechanisms,
+                replicates=replicates,
+                hides_more=self.result.hides_more,
+                score=score,
+            )
+            table.insert(0, "score", score)
+            found.append(table if score == "hypervolume" else self._ranked_pairs(table))
+        return pd.concat(found, ignore_index=True)
+
+    def _ranked_pairs(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Leave out the pairs of which one cannot be ranked: no difference of such scores means anything."""
+        narrow = self._scored[~self._scored["rankable"]]
+        out = set(zip(narrow["mechanism"], narrow["attacker"], strict=True))
+        return table[[not {(row.first, row.attacker), (row.second, row.attacker)} & out for row in table.itertuples()]]
+
+    @functools.cached_property
+    def _scored(self) -> pd.DataFrame:
+        table = self.result.quipu(self.system, self.measure)
+        companions = quipu_table(self._joined).drop(columns=["collection", "quipu", "hypervolume"])
+        table = table.merge(companions, on=["mechanism", "attacker", "measure"])
+        return table[table["mechanism"].isin(self.mechanisms)].reset_index(drop=True)
 
     def score_of(self, mechanism: str, attacker: str) -> dict[str, Any] | None:
         """Return the row of one mechanism and attacker in `scores`, None where there is none."""
@@ -123,7 +169,7 @@ class Block:
         return str(self.settings.loc[self.settings["mechanism"] == mechanism, "parameter"].iloc[0])
 
     def curve(self, mechanism: str, attacker: str) -> pd.DataFrame:
-        """Return the points of one mechanism and attacker in order of the parameter."""
+        """Return the points of one mechanism and attacker, from most to least hidden."""
         return self._curves.get((mechanism, attacker), self.points.iloc[:0])
 
     def utility_means(self, measure: str) -> "dict[tuple[str, str, float], float]":
@@ -151,7 +197,8 @@ class Block:
 
     @functools.cached_property
     def _joined(self) -> pd.DataFrame:
-        return join_points(self._risks, self._utilities, self.name, self.result.strategies)
+        strategies, hides_more = self.result.strategies, self.result.hides_more
+        return join_points(self._risks, self._utilities, self.name, strategies, hides_more)
 
     @functools.cached_property
     def _rows(self) -> dict[tuple[str, str], dict[str, Any]]:
@@ -162,9 +209,9 @@ class Block:
     def _curves(self) -> dict[tuple[str, str], pd.DataFrame]:
         return {(str(name), str(who)): rows for (name, who), rows in self.points.groupby(["mechanism", "attacker"])}
 
-    def _to_the_best(self, champions: dict[str, str]) -> dict[tuple[str, str], float]:
+    def _to_the_best(self, champions: dict[str, str], score: str) -> dict[tuple[str, str], float]:
         found = {}
-        for row in self.comparisons.itertuples(index=False):
+        for row in self.comparisons[self.comparisons["score"] == score].itertuples(index=False):
             champion = champions.get(row.attacker)
             if champion in (row.first, row.second):
                 other = row.second if champion == row.first else row.first
@@ -172,34 +219,26 @@ class Block:
         return found
 
 
-def blocks_of(results: Sequence[Result], measure: str | None = None) -> list[Block]:
-    """Return a block for every result and system, each under a name of its own."""
+def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[Block]:
+    """Return a block for every result and system, each under a name of its own (see `run_names`)."""
     if not results:
         raise InputError("there is no result to report on; name the folder of an experiment.")
-    names = Counter(result.name for result in results)
-    seen: Counter[str] = Counter()
     found = []
-    for result in results:
-        seen[result.name] += 1
-        name = result.name if names[result.name] == 1 else f"{result.name} ({seen[result.name]})"
+    for result, name in zip(results, run_names(results, runs), strict=True):
         if not result.judged:
-            found.append(Block(name, result, None, ""))
+            found.append(Block(name, result, None, "", name))
             continue
         if measure is not None and measure not in result.measures:
             raise InputError(f"{name} has no measure {measure!r}; it has {', '.join(result.measures)}.")
         for system in result.systems:
             own = name if len(result.systems) == 1 else f"{name}, {system}"
-            found.append(Block(own, result, system, measure or result.measures[0]))
+            found.append(Block(own, result, system, measure or result.measures[0], name))
     return found
 
 
-def _means(scores: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the mean of every setting and attacker with its percentile interval over queries."""
-    qids = sorted(set(scores["qid"]))
-    groups = scores.groupby(_KEYS, sort=False, observed=True)
-    keys = scores[_KEYS].drop_duplicates().reset_index(drop=True)
-    matrix = np.zeros((len(qids), len(keys)))
-    matrix[pd.Index(qids).get_indexer(scores["qid"]), groups.ngroup().to_numpy()] = scores["score"].to_numpy()
-    draws = np.random.default_rng(0).multinomial(len(qids), np.full(len(qids), 1 / len(qids)), size=REPLICATES)
-    low, high = np.quantile(draws @ matrix / len(qids), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return keys.assign(**{name: matrix.mean(axis=0), f"{name}_low": low, f"{name}_high": high})
+def _means(scores: pd.DataFrame, name: str, hits: bool) -> pd.DataFrame:
+    """Return the mean of every setting and attacker with its interval, both over the same queries."""
+    side, columns = score_matrix(scores, sorted(set(scores["qid"])))
+    low, high = mean_intervals(side.scores, hits=hits)
+    keys = pd.DataFrame(columns, columns=[*_KEYS, "measure"]).drop(columns="measure")
+    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high})

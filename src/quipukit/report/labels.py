@@ -100,6 +100,7 @@ def place(
 
 
 def _text(values: Sequence[float]) -> str:
-    if len(values) < 3:
-        return ", ".join(format_value(value) for value in values)
-    return f"{format_value(values[0])}\N{EN DASH}{format_value(values[-1])}"
+    rising = sorted(values)  # a curve may begin with the largest
+    if len(rising) < 3:
+        return ", ".join(format_value(value) for value in rising)
+    return f"{format_value(rising[0])}\N{EN DASH}{format_value(rising[-1])}"

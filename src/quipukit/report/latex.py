@@ -1,4 +1,4 @@
-"""A Sheet as LaTeX: a table with booktabs, and nothing else to be loaded."""
+"""A Sheet as LaTeX: a table with booktabs, and one that may be longer than a page with longtable."""
 
 from quipukit.report.sheet import Cell, Section, Sheet, typeset
 
@@ -23,12 +23,18 @@ _ESCAPES = {
     "\N{NO-BREAK SPACE}": r"\,",
     "\N{MINUS SIGN}": "$-$",
     "\N{DAGGER}": r"$^{\dagger}$",
+    "\N{DOUBLE DAGGER}": r"$^{\ddagger}$",
+    "\N{DIAMOND OPERATOR}": r"$^{\diamond}$",
     "\N{WHITE BULLET}": r"$^{\circ}$",
     "\N{TILDE OPERATOR}": r"$^{\sim}$",
     "\N{SQUARE ROOT}": r"$\surd$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "\N{LATIN SUBSCRIPT SMALL LETTER X}": "$_x$",
 }
+
+
+_PAGE = 40  # lines of a table that fit on a page together with its caption
+_NEEDS = "% needs \\usepackage[T1]{fontenc}, \\usepackage{textcomp}"
 
 
 def escape(text: str) -> str:
@@ -41,27 +47,44 @@ def escape(text: str) -> str:
 
 
 def latex(sheet: Sheet) -> str:
-    """Return the sheet as a table environment that needs ``\\usepackage{booktabs}``."""
+    """Return the sheet as a table with booktabs; one of more lines than a page holds breaks over pages (longtable)."""
     columns = len(sheet.headings)
     shape = "".join("l" if n < sheet.stubs or n in sheet.texts else "r" for n in range(columns))
-    lines = [
-        "% needs \\usepackage[T1]{fontenc}, \\usepackage{textcomp} and \\usepackage{booktabs}",
-        "\\begin{table}",
-        "\\centering",
-        f"\\caption{{{_prose(sheet.caption or sheet.title)}}}",
-        f"\\label{{tab:{sheet.name.replace('_', '-')}}}",
-        f"\\begin{{tabular}}{{@{{}}{shape}@{{}}}}",
-        "\\toprule",
-        *_groups(sheet),
-        _row([escape(heading) for heading in sheet.headings]),
-        "\\midrule",
-    ]
+    body: list[str] = []
     for number, section in enumerate(sheet.sections):
         if number:
-            lines.append("\\addlinespace")
-        lines += _section(section, columns)
-    lines += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
-    return "\n".join(lines)
+            body.append("\\addlinespace")
+        body += _section(section, columns)
+    head = ["\\toprule", *_groups(sheet), _row([escape(heading) for heading in sheet.headings]), "\\midrule"]
+    caption = f"\\caption{{{_prose(sheet.caption or sheet.title)}}}"
+    label = f"\\label{{tab:{sheet.name.replace('_', '-')}}}"
+    frame = _long if len(body) > _PAGE else _short
+    return "\n".join(frame(f"{{@{{}}{shape}@{{}}}}", caption, label, head, body))
+
+
+def _short(shape: str, caption: str, label: str, head: list[str], body: list[str]) -> list[str]:
+    begin = [f"{_NEEDS} and \\usepackage{{booktabs}}", "\\begin{table}", "\\centering", caption, label]
+    begin.append(f"\\begin{{tabular}}{shape}")
+    return [*begin, *head, *body, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
+
+
+def _long(shape: str, caption: str, label: str, head: list[str], body: list[str]) -> list[str]:
+    return [
+        f"{_NEEDS}, \\usepackage{{booktabs}} and \\usepackage{{longtable}}",
+        "\\begingroup\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+        f"\\begin{{longtable}}{shape}",
+        f"{caption} {label} \\tabularnewline",
+        *head,
+        "\\endfirsthead",
+        *head,
+        "\\endhead",
+        "\\bottomrule",
+        "\\endfoot",
+        *body,
+        "\\end{longtable}",
+        "\\endgroup",
+        "",
+    ]
 
 
 def _prose(text: str) -> str:

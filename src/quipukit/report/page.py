@@ -41,11 +41,13 @@ def page(
     )
     environment.filters["typeset"] = typeset
     environment.filters["prose"] = _prose
-    results = list({id(block.result): block.result for block in blocks}.values())
+    # One block of each result; those of several systems share what was run.
+    runs = list({id(block.result): block for block in blocks}.values())
+    results = [block.result for block in runs]
     data = page_data(blocks, looks, examples)
     return environment.get_template("report.html").render(
         title=words.join(list(dict.fromkeys(result.name for result in results))),
-        results=[(result, words.run_in_words(result)) for result in results],
+        results=[(block.run, words.run_in_words(block.result, block.queries)) for block in runs],
         limits=words.limits(results),
         blocks=[_block(block, looks, sheets[block.name]) for block in blocks],
         judged=any(block.judged for block in blocks),

@@ -9,8 +9,8 @@ from quipukit.report.examples import examples_of
 from quipukit.report.labels import Box, along, around, group
 from quipukit.report.palette import Look
 from quipukit.report.plane_figures import CORNERS
-from quipukit.report.sheet import interval, number, typeset
-from quipukit.report.words import risk_name
+from quipukit.report.sheet import typeset
+from quipukit.report.words import risk_name, scores_in_words
 from quipukit.specs import format_value
 
 # Where plotly can write beside a point, and the direction in which that is.
@@ -78,7 +78,10 @@ def _mechanism(block: Block, name: str) -> dict[str, Any]:
 
 def _score(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    return "" if row is None else typeset(f"{number(row['quipu'])} {interval(row['low'], row['high'])}")
+    if row is None:
+        return ""
+    parts = [*scores_in_words(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
+    return typeset(" \N{MIDDLE DOT} ".join(parts))
 
 
 def _labels(block: Block, name: str, who: str) -> list[list[str]]:

@@ -10,8 +10,8 @@ from quipukit.report.blocks import Block
 from quipukit.report.drawing import FAINT, INK, PALE, axes_at, marker_of, new_figure, safe, styled, wrapped
 from quipukit.report.labels import Box, along, around, group, place
 from quipukit.report.palette import Look
-from quipukit.report.sheet import interval, number, typeset
-from quipukit.report.words import risk_name
+from quipukit.report.sheet import typeset
+from quipukit.report.words import risk_name, scores_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
     with styled():
         # A square of 4.1 inches, and room for the longest name and for all of them beside it.
         names = [*block.mechanisms, *block.references]
-        width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.36 * len(names) + 0.5)
+        width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.52 * len(names) + 0.5)
         figure = new_figure(width, height)
         axes = axes_at(figure, 0.55, 0.1, 4.1, 4.1)
         corners = _frame(axes, block, who)
@@ -40,7 +40,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
         figure.legend(
             loc="upper left",
             bbox_to_anchor=(4.75 / width, 1 - 0.02 / height),
-            title="QuIPU",
+            title="QuIPU, hypervolume (HV)",
             alignment="left",
             handlelength=3.2,
             labelspacing=0.7,
@@ -56,11 +56,11 @@ def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
     with styled():
         columns = min(4 if len(block.mechanisms) > 6 else 3, len(block.mechanisms))
         rows = math.ceil(len(block.mechanisms) / columns)
-        width, height = max(0.55 + 2.2 * columns, 3.6), 0.05 + 2.5 * rows + 0.5
+        width, height = max(0.55 + 2.2 * columns, 3.6), 0.05 + 2.68 * rows + 0.5
         figure = new_figure(width, height)
         for turn, name in enumerate(block.mechanisms):
             row, column = divmod(turn, columns)
-            axes = axes_at(figure, 0.55 + 2.2 * column, 0.45 + 2.5 * row, 2.05, 2.05)
+            axes = axes_at(figure, 0.55 + 2.2 * column, 0.6 + 2.68 * row, 2.05, 2.05)
             _frame(axes, block, who, small=True)
             for other in block.mechanisms:
                 if other != name:
@@ -224,5 +224,7 @@ def _extent(text: Any) -> Box:
 
 def _legend(block: Block, name: str, who: str) -> str:
     row = block.score_of(name, who)
-    score = "" if row is None else f"\n{number(row['quipu'])} {interval(row['low'], row['high'])}"
-    return wrapped(name, 32) + typeset(score)
+    if row is None:
+        return wrapped(name, 32)
+    told = name if row["rankable"] else f"{name} (not ranked)"
+    return "\n".join([wrapped(told, 32), *map(typeset, scores_in_words(row))])

@@ -157,7 +157,8 @@ def equal_privacy(block: Block) -> pd.DataFrame:
             if own["parameter"].iloc[0] == "epsilon":
                 continue
             low, high = float(own["sentence_similarity"].min()), float(own["sentence_similarity"].max())
-            met = crossing(list(curve["value"]), list(curve["sentence_similarity"]), low, high)
+            rising = curve.sort_values("value")  # where the larger values hide more, the curve begins with them
+            met = crossing(list(rising["value"]), list(rising["sentence_similarity"]), low, high)
             ends = [math.nan if end is None else end for end in (met.first, met.last)]
             rows.append((curve["strategy"].iloc[0], name, heuristic, low, high, *ends, str(met)))
     columns = ["strategy", "mechanism", "heuristic", "similarity_low", "similarity_high", "first", "last", "words"]

@@ -66,6 +66,15 @@ def number(value: "float | None", digits: int = 3) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
+def percent(value: "float | None") -> str:
+    """Write a share in whole per cent, as people compare them.
+
+    >>> percent(0.8249), percent(1.031)
+    ('82 %', '103 %')
+    """
+    return DASH if value is None or value != value else f"{100 * value:.0f} %"
+
+
 def share(value: "float | None") -> str:
     """Write a share in per cent; what is not 0 does not look like 0.
 

@@ -5,45 +5,63 @@ from typing import Any
 
 import pandas as pd
 
-from quipukit.measures.quipu import BUDGETS
-from quipukit.report.blocks import Block
+from quipukit.measures.quipu import BUDGETS, NARROW
+from quipukit.report.blocks import SCORES, Block
 from quipukit.report.radar import GAIN, equal_privacy, radar_frame
-from quipukit.report.sheet import DASH, Cell, Section, Sheet, interval, number, share
+from quipukit.report.sheet import DASH, Cell, Section, Sheet, interval, number, percent, share
 from quipukit.specs import format_value
 
 WORSE, SINGLE, TURNS = "\N{DAGGER}", "\N{WHITE BULLET}", "\N{TILDE OPERATOR}"
+NOT_RANKED, POOLS_MUCH = "\N{DIAMOND OPERATOR}", "\N{DOUBLE DAGGER}"
+# Where more of the collection is pooled, even random words find what is relevant.
+MOST_POOLED = 0.02
 _GAP = Cell(DASH)
 
 Rows = dict[tuple[str, str], tuple[Cell, ...]]
 
 
-def table_1(blocks: Sequence[Block]) -> Sheet:
-    """Return the QuIPU scores: mechanisms by strategy, attackers by collection and system."""
+def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> Sheet:
+    """Return QuIPU and hypervolume: mechanisms by strategy, attackers (all, or some) by collection and system."""
     judged = [block for block in blocks if block.judged]
     seeds = any(len(block.result.seeds) > 1 for block in judged)
-    sections = _by_mechanism(judged, lambda block, name: [_score_cell(block, name, who) for who in block.attackers])
+    shown = {id(block): [who for who in block.attackers if attackers is None or who in attackers] for block in judged}
+    sections = _by_mechanism(
+        judged,
+        lambda block, name: [cell for who in shown[id(block)] for cell in _score_cells(block, name, who)],
+    )
     frames = [_scores_frame(block) for block in judged]
     words = [
-        "QuIPU score of every mechanism against every attacker: twice the signed area between the curve of its "
-        "settings and the diagonal of the risk-utility plane; positive where more is found than given away.",
-        "In brackets the 95 % bootstrap interval over queries.",
+        "QuIPU score of every mechanism against every attacker: twice the signed area between the diagonal of the "
+        "risk-utility plane and the curve of its settings from most to least hidden; positive where more is found than "
+        "given away. HV: hypervolume, the area under the best utility reached at each risk, over that of the original "
+        "queries.",
+        "In brackets the 95 % interval over queries.",
         "In braces the least and the largest score of a single noise seed."
         if seeds
         else "One noise seed; `quipukit evaluate --seeds 3` would show the spread over the noise.",
         "Bold: the best of a column.",
-        f"{WORSE} significantly worse than the best (paired bootstrap over queries, Holm's correction over all pairs "
-        "of mechanisms, 5 %); without the mark, chance may explain the difference.",
+        f"{WORSE} significantly worse than the best (paired over queries, Holm's correction over all pairs of "
+        "mechanisms, 5 %); without the mark, chance may explain the difference.",
+        *(_over_queries(block) for block in judged),
     ]
-    flags = pd.concat(frames)[["single", "monotone"]] if frames else pd.DataFrame({"single": [], "monotone": []})
+    flags = pd.concat(frames) if frames else pd.DataFrame({"single": [], "monotone": [], "rankable": []})
     if flags["single"].any():
-        words.append(f"{SINGLE} single point: the score is 0 wherever it lies, so it is not ranked.")
+        words.append(f"{SINGLE} single point: QuIPU is 0 wherever it lies, so it is not ranked.")
+    if (~flags["rankable"].astype(bool) & ~flags["single"].astype(bool)).any():
+        words.append(
+            f"{NOT_RANKED} the settings span less than {percent(NARROW)} of the diagonal, so that QuIPU is close to 0 "
+            "whatever the mechanism does and is not ranked; compare the hypervolume."
+        )
     if not flags["monotone"].all():
         words.append(f"{TURNS} not monotone: the curve runs backwards in part, and such parts count negatively.")
     return Sheet(
         name="table1",
-        title="QuIPU score",
-        headings=("Mechanism", *(who for block in judged for who in block.attackers)),
-        groups=_groups(judged, lambda block: len(block.attackers)),
+        title="QuIPU score and hypervolume",
+        headings=(
+            "Mechanism",
+            *(f"{who}{score}" for block in judged for who in shown[id(block)] for score in (" QuIPU", " HV")),
+        ),
+        groups=_groups(judged, lambda block: 2 * len(shown[id(block)])),
         sections=sections,
         frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(),
         caption=" ".join(words),
@@ -51,15 +69,15 @@ def table_1(blocks: Sequence[Block]) -> Sheet:
 
 
 def companions(block: Block) -> Sheet:
-    """Return what does not depend on the order of the settings: hypervolume, best utility under a budget of risk."""
+    """Return what is found within a budget of risk; like the hypervolume it does not depend on the settings' order."""
     names = [f"best_{budget:g}" for budget in BUDGETS]
-    best = block.scores.groupby("attacker")[["hypervolume", *names]].max()
+    best = block.scores.groupby("attacker")[names].max()
 
     def cells(who: str, name: str) -> list[Cell]:
         row = block.score_of(name, who)
         if row is None:
-            return [_GAP] * (1 + len(names))
-        return [Cell(number(row[column]), bold=row[column] == best[column][who]) for column in ("hypervolume", *names)]
+            return [_GAP] * len(names)
+        return [Cell(number(row[column]), bold=row[column] == best[column][who]) for column in names]
 
     rows: Rows = {}
     for name in block.mechanisms:
@@ -68,21 +86,24 @@ def companions(block: Block) -> Sheet:
     columns = ["strategy", "mechanism", "attacker", "measure", "hypervolume", *names, "anchored", "u0", "note"]
     return Sheet(
         name="companions",
-        title="Hypervolume, and what is found within a budget of risk",
-        headings=("Mechanism", *(["HV", *(f"U@{budget:g}" for budget in BUDGETS)] * len(block.attackers))),
-        groups=tuple((who, 1 + len(names)) for who in block.attackers),
+        title="What is found within a budget of risk",
+        headings=("Mechanism", *([f"U@{budget:g}" for budget in BUDGETS] * len(block.attackers))),
+        groups=tuple((who, len(names)) for who in block.attackers),
         sections=_sections(rows),
         frame=_named_frame(block, block.scores[columns]),
-        caption=f"HV: hypervolume, the area under the best {block.measure} reached at each risk, over that of the "
-        f"original queries. U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} "
-        "where none is that safe. Neither depends on the order of the settings. Bold: the best of a column. The best "
-        "setting is chosen on the queries it is measured on, so expect a little less on others.",
+        caption=f"U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} where none "
+        "is that safe. Bold: the best of a column. The best setting is chosen on the queries it is measured on, so "
+        "expect a little less on others.",
     )
 
 
 def references(blocks: Sequence[Block]) -> Sheet:
-    """Return risk and utility of Identity and Random: what is possible, and what chance gives."""
+    """Return risk and utility of Identity and Random, and what the original finds among as many documents."""
     judged = [block for block in blocks if block.judged]
+
+    def deeper(block: Block) -> list[Cell]:
+        found = block.ceilings["ceiling"]
+        return [Cell(_range(found.min(), found.max())) if len(found) else _GAP, *[_GAP] * len(block.attackers)]
 
     def cells(block: Block, name: str) -> list[Cell]:
         curves = [block.curve(name, who) for who in block.attackers]
@@ -93,16 +114,21 @@ def references(blocks: Sequence[Block]) -> Sheet:
         _named_frame(block, block.points[block.points["mechanism"].isin(block.references)].drop(columns=["parameter"]))
         for block in judged
     ]
+    sections = _by_mechanism(judged, cells, references=True)
+    if any(len(block.ceilings) for block in judged):
+        row = (Cell("Original, as many documents"), *(cell for block in judged for cell in deeper(block)))
+        sections = (*sections, Section("", (row,)))
     return Sheet(
         name="references",
         title="References",
         headings=("Mechanism", *(head for block in judged for head in (block.measure, *block.attackers))),
         groups=_groups(judged, lambda block: 1 + len(block.attackers)),
-        sections=_by_mechanism(judged, cells, references=True),
+        sections=sections,
         frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(),
-        caption="Utility, and risk against each attacker. Identity sends the query as it is: what is "
-        "found when nothing is hidden. Random sends random words: what the pool finds by chance. Each is one point, so "
-        "neither has a score.",
+        caption="Utility, and risk against each attacker. Identity sends the query as it is and pools one list of "
+        "documents, as in the paper. Random sends random words: what the pool finds by chance. Each is one point, so "
+        "neither has a score. Original, as many documents: what the query as it is finds among as many documents as a "
+        "setting pools, over all settings; shares that are kept are of this.",
     )
 
 
@@ -118,17 +144,22 @@ def points(block: Block) -> Sheet:
         first = next(iter(by_attacker.values()))
         cells = [Cell(name), Cell(_value(first["parameter"], value))]
         if block.judged:
-            cells.append(_bounded(first, "utility"))
+            cells += [_bounded(first, "utility"), *_kept_cells(first)]
         cells += [_bounded(by_attacker[who], "risk") for who in block.attackers]
         rows[strategies[name], f"{name}@{value}"] = tuple(cells)
     return Sheet(
         name="points",
         title="Every setting" if block.judged else "Risk of every setting",
-        headings=("Mechanism", "Setting", *([block.measure] if block.judged else []), *block.attackers),
+        headings=(
+            *("Mechanism", "Setting"),
+            *([block.measure, "Original", "Kept", "Pooled"] if block.judged else []),
+            *block.attackers,
+        ),
         sections=_sections(rows),
         frame=_named_frame(block, shown),
         caption=("Mean utility, and mean risk against each attacker" if block.judged else "Mean risk")
-        + ", with 95 % bootstrap intervals over queries.",
+        + ", with 95 % intervals over queries, each mechanism from most to least hidden."
+        + (f" {_over_queries(block)} {_KEPT}" if block.judged else ""),
         stubs=2,
     )
 
@@ -244,15 +275,51 @@ def block_sheets(block: Block) -> list[Sheet]:
 # --- cells and sections -------------------------------------------------------------------------------------------
 
 
-def _score_cell(block: Block, name: str, who: str) -> Cell:
+_KEPT = (
+    "Original: what the query as it is finds among as many documents as the setting pools; kept: the share of it that "
+    "is found. Pooled: documents per query, and their share of the collection. "
+    f"{POOLS_MUCH} more than {percent(MOST_POOLED)} of the collection is pooled, so that even random words find what "
+    "is relevant: do not count on this utility."
+)
+
+
+def _score_cells(block: Block, name: str, who: str) -> list[Cell]:
+    """Return QuIPU and hypervolume of a mechanism against an attacker."""
     row = block.score_of(name, who)
     if row is None:
-        return _GAP
-    marks = WORSE * bool(row["worse"]) + SINGLE * bool(row["single"]) + TURNS * (not row["monotone"])
+        return [_GAP] * len(SCORES)
+    narrow = not row["rankable"] and not row["single"]
+    flags = {WORSE: row["worse"], SINGLE: row["single"], NOT_RANKED: narrow, TURNS: not row["monotone"]}
     small = [interval(row["low"], row["high"])]
     if row["seeds"] > 1:
         small.append(f"{{{number(row['seed_low'])} to {number(row['seed_high'])}}}")
-    return Cell(number(row["quipu"]), bool(row["best"]), marks, tuple(small))
+    volume = interval(row["hypervolume_low"], row["hypervolume_high"])
+    return [
+        Cell(
+            number(row["quipu"]), bool(row["best"]), "".join(mark for mark, set_ in flags.items() if set_), tuple(small)
+        ),
+        Cell(
+            number(row["hypervolume"]),
+            bool(row["hypervolume_best"]),
+            WORSE * bool(row["hypervolume_worse"]),
+            (volume,),
+        ),
+    ]
+
+
+def _kept_cells(row: Mapping[str, Any]) -> list[Cell]:
+    """Return what the original finds among as many documents, the share kept of it, and how many these are."""
+    much = row["pooled_share"] > MOST_POOLED
+    pooled = Cell(number(row["pooled"], 0), marks=POOLS_MUCH * bool(much), small=(share(row["pooled_share"]),))
+    return [Cell(number(row["ceiling"])), Cell(percent(row["kept"])), pooled]
+
+
+def _over_queries(block: Block) -> str:
+    """Say over how many queries the means are: utility over those with relevant documents, risk over all sent."""
+    asked, judged = block.queries
+    if asked == judged:
+        return f"{block.name}: {asked} queries."
+    return f"{block.name}: risk over all {asked} queries sent, utility over the {judged} with relevant documents."
 
 
 def _bounded(row: Mapping[str, Any], name: str) -> Cell:
@@ -294,8 +361,9 @@ def _sections(rows: Rows) -> tuple[Section, ...]:
 
 def _scores_frame(block: Block) -> pd.DataFrame:
     columns = ["strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries", "seeds"]
-    more = ["seed_low", "seed_high", "points", "best", "p_holm", "worse", "single", "monotone"]
-    return _named_frame(block, block.scores[[*columns, *more]])
+    more = ["seed_low", "seed_high", "points", "best", "p_holm", "worse", "single", "length", "rankable", "monotone"]
+    volume = [f"hypervolume{part}" for part in ("", "_low", "_high", "_best", "_p_holm", "_worse")]
+    return _named_frame(block, block.scores[[*columns, *more, *volume]])
 
 
 def _named_frame(block: Block, frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,14 +1,15 @@
 """The report in sentences: what was found, what was run, and what it cannot tell."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from quipukit.report.blocks import Block
-from quipukit.report.sheet import interval, number, share
+from quipukit.measures.bootstrap import Score
+from quipukit.measures.quipu import NARROW, ORIGINAL
+from quipukit.report.blocks import SCORES, Block
+from quipukit.report.sheet import interval, number, percent, share
 from quipukit.results import Result
 from quipukit.specs import format_value
 
@@ -19,27 +20,36 @@ ATTACKERS = {
     "motivated": "reads on until the query comes (RR)",
 }
 RISKS = {"lazy": "P@1", "active": "R@10", "motivated": "RR"}
-# Below this part of the diagonal's length, a score is small whatever the mechanism does.
-_NARROW = 0.1
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a block says about one attacker."""
+class Leader:
+    """The mechanism that one of the two scores puts first, and whether that may be chance; "none" where none can be."""
 
-    attacker: str
-    what: str
+    by: str
     best: str
     score: str
     interval: str
     rivals: str
     caution: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a block says about one attacker: by QuIPU, by hypervolume, and within a budget of risk."""
+
+    attacker: str
+    what: str
+    leaders: tuple[Leader, ...]
     within: str
 
 
 def findings(block: Block) -> list[Finding]:
     """Return the best mechanism against every attacker, and what is still found at a risk of 10 % at most."""
-    return [_finding(block, who) for who in block.attackers]
+    return [
+        Finding(who, ATTACKERS.get(who, ""), tuple(_leader(block, who, score) for score in SCORES), _within(block, who))
+        for who in block.attackers
+    ]
 
 
 def lead(block: Block) -> str:
@@ -51,12 +61,21 @@ def lead(block: Block) -> str:
         )
     ends = {
         name: float(block.curve(name, block.attackers[0])["utility"].iloc[0])
-        for name in ("Identity", "Random")
+        for name in (ORIGINAL, "Random")
         if name in block.references
     }
     parts = []
-    if "Identity" in ends:
-        parts.append(f"With the original queries a user finds {block.measure} {number(ends['Identity'])}")
+    if ORIGINAL in ends:
+        depth = next(
+            (each.get("depth") for each in block.result.manifest["systems"] if each["name"] == block.system), 0
+        )
+        among = f" among the first {depth} documents, as in the paper" if depth else ""
+        parts.append(f"With the original queries a user finds {block.measure} {number(ends[ORIGINAL])}{among}")
+        found = block.ceilings["ceiling"]
+        if len(found):
+            low, high = number(found.min()), number(found.max())
+            range_ = low if low == high else f"{low} to {high}"
+            parts.append(f"among as many documents as the settings pool, {range_}")
     if "Random" in ends:
         parts.append(f"random words find {number(ends['Random'])} by chance")
     sentence = "; ".join(parts)
@@ -85,46 +104,53 @@ def risk_name(attacker: str) -> str:
     return RISKS.get(how, how.replace("active@", "R@"))
 
 
+def scores_in_words(row: Mapping[str, Any]) -> list[str]:
+    """Return QuIPU and hypervolume of a row of `Block.scores`, each with its interval."""
+    return [
+        f"QuIPU {number(row['quipu'])} {interval(row['low'], row['high'])}",
+        f"HV {number(row['hypervolume'])} {interval(row['hypervolume_low'], row['hypervolume_high'])}",
+    ]
+
+
 def setting_name(mechanism: str, parameter: str, value: float) -> str:
     """Return the setting as a spec: CMP@10."""
     return f"{mechanism}@{format_value(value)}" if parameter else mechanism
 
 
-def _finding(block: Block, who: str) -> Finding:
+def _leader(block: Block, who: str, score: Score) -> Leader:
+    by, prefix = {"quipu": "QuIPU", "hypervolume": "hypervolume"}[score], SCORES[score]
     scores = block.scores[block.scores["attacker"] == who]
-    best = scores[scores["best"]]
-    caution = rivals = ""
-    if best.empty:
-        name, score, bounds = "none", "", ""
-        caution = "Every mechanism is a single point, so the score ranks none of them; compare the hypervolume."
-        if scores.empty:
-            caution = "Only references were run; add a mechanism."
-    else:
-        row = best.iloc[0]
-        name, score, bounds = str(row["mechanism"]), number(row["quipu"]), interval(row["low"], row["high"])
-        level = list(scores.loc[~scores["best"] & ~scores["worse"] & ~scores["single"], "mechanism"])
-        if level:
-            rivals = f"Chance may explain its lead over {join(level)}."
-        elif len(scores[~scores["single"]]) > 1:
-            rivals = "Significantly better than every other mechanism."
-        length = (row["s_high"] - row["s_low"]) / math.sqrt(2)
-        if length < _NARROW:
-            caution = (
-                f"Its settings span {share(length)} of the diagonal, so its score is close to 0 whatever it does; "
-                f"look at the hypervolume before you call it best.{_wider(scores)}"
-            )
-        elif row["quipu"] <= 0:
-            caution = "Even the best gives away more than it finds."
-    return Finding(who, ATTACKERS.get(who, ""), name, score, bounds, rivals, caution, _within(block, who))
+    ranked = scores[scores["rankable"]] if score == "quipu" else scores
+    unranked = _unranked(scores[~scores["rankable"]]) if score == "quipu" else ""
+    if ranked.empty:
+        caution = unranked or "Only references were run; add a mechanism."
+        return Leader(by, "none", "", "", "", caution)
+    row = ranked[ranked[f"{prefix}best"]].iloc[0]
+    level = list(ranked.loc[~ranked[f"{prefix}best"] & ~ranked[f"{prefix}worse"], "mechanism"])
+    rivals = ""
+    if level:
+        rivals = f"Chance may explain its lead over {join(level)}."
+    elif len(ranked) > 1:
+        every = "every other mechanism" if len(ranked) == len(scores) else "every other mechanism that is ranked"
+        rivals = f"Significantly better than {every}."
+    negative = "Even the best gives away more than it finds." if score == "quipu" and row["quipu"] <= 0 else ""
+    bounds = interval(row[f"{prefix}low"], row[f"{prefix}high"])
+    caution = " ".join(filter(None, [negative, unranked]))
+    return Leader(by, str(row["mechanism"]), number(row[score]), bounds, rivals, caution)
 
 
-def _wider(scores: pd.DataFrame) -> str:
-    """Return the sentence on the best mechanism whose settings span more, empty where there is none."""
-    wide = scores[(scores["s_high"] - scores["s_low"]) / math.sqrt(2) >= _NARROW]
-    if wide.empty:
+def _unranked(scores: pd.DataFrame) -> str:
+    """Return the sentence on the mechanisms that are not ranked, empty where there are none."""
+    if scores.empty:
         return ""
-    row = wide.loc[wide["quipu"].idxmax()]
-    return f" Of those that span more, {row['mechanism']} scores best: {number(row['quipu'])}."
+    names = [
+        f"{row.mechanism} ({'one point' if row.single else share(row.length)})"
+        for row in scores.itertuples(index=False)
+    ]
+    return (
+        f"Not ranked by QuIPU: {join(names)}. Their settings span less than {percent(NARROW)} of the diagonal, so the "
+        "score is close to 0 whatever they do."
+    )
 
 
 def _within(block: Block, who: str) -> str:
@@ -134,10 +160,9 @@ def _within(block: Block, who: str) -> str:
         return f"No setting keeps the risk within {share(BUDGET)}."
     row = safe.loc[safe["utility"].idxmax()]
     name = setting_name(row["mechanism"], row["parameter"], row["value"])
-    original = block.points[(block.points["mechanism"] == "Identity") & (block.points["attacker"] == who)]
     part = ""
-    if len(original) and float(original["utility"].iloc[0]) > 0:
-        part = f", {100 * row['utility'] / float(original['utility'].iloc[0]):.0f} % of the original's"
+    if row["kept"] == row["kept"]:
+        part = f", {percent(row['kept'])} of what the original finds among as many documents"
     return (
         f"At a risk of at most 10 %, {name} finds most: {block.measure} {number(row['utility'])} "
         f"{interval(row['utility_low'], row['utility_high'])}{part}, at a risk of {share(row['risk'])}."
@@ -147,15 +172,18 @@ def _within(block: Block, who: str) -> str:
 # --- what was run -------------------------------------------------------------------------------------------------
 
 
-def run_in_words(result: Result) -> list[tuple[str, str]]:
-    """Return the manifest as pairs of a term and a sentence."""
+def run_in_words(result: Result, queries: tuple[int, int] | None = None) -> list[tuple[str, str]]:
+    """Return the manifest as pairs of a term and a sentence; ``queries`` are how many were sent, how many judged."""
     manifest = result.manifest
     asked, judged, log = (_part(manifest, name) for name in ("queries", "judgements", "log"))
     collection, vectors, encoder = (_part(manifest, name) for name in ("collection", "vectors", "encoder"))
     size = f"{collection['documents']:,} documents" if collection.get("documents") else ""
     pairs = [
         ("Collection", _sentence(result.name, size, _print_of(collection))),
-        ("Queries", _sentence(f"{asked.get('count', len(result.queries)):,} queries", _print_of(asked))),
+        (
+            "Queries",
+            _sentence(f"{asked.get('count', len(result.queries)):,} queries", _judged(queries), _print_of(asked)),
+        ),
         ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
         *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
         ("Obfuscation", _obfuscation(result)),
@@ -181,8 +209,8 @@ def limits(results: Sequence[Result]) -> list[str]:
     if any(result.judged for result in results):
         found.append(
             "QuIPU scores compare only between mechanisms whose settings span comparable parts of the diagonal: a "
-            "leaky setting can raise a score, and a single point scores 0 wherever it lies. Read the hypervolume "
-            "beside it."
+            "leaky setting can raise a score, and a curve that spans little of it scores close to 0 wherever it lies "
+            "and is not ranked. Read the hypervolume beside it."
         )
     for result in results:
         judged, log = _part(result.manifest, "judgements"), _part(result.manifest, "log")
@@ -194,7 +222,7 @@ def limits(results: Sequence[Result]) -> list[str]:
         if result.judged and 0 < documents < 1_000_000:
             found.append(
                 f"{own}{documents:,} documents are a small collection. Many variants pool much of it, so that even "
-                "random words find something; compare with Random, not with 0."
+                f"random words find something; compare with Random, not with 0.{_most_pooled(result)}"
             )
         if log.get("size"):
             found.append(
@@ -208,6 +236,12 @@ def limits(results: Sequence[Result]) -> list[str]:
                 f"{own}one noise seed; `quipukit evaluate --seeds 3` shows how far the noise alone moves a score."
             )
     return found
+
+
+def _most_pooled(result: Result) -> str:
+    """Say how much of the collection is pooled at most."""
+    shares = result.settings["pooled_share"].dropna()
+    return f" The largest pools hold {share(float(shares.max()))} of it." if len(shares) else ""
 
 
 def join(names: Sequence[str]) -> str:
@@ -226,6 +260,12 @@ def _reason(refused: Any) -> str:
 def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = manifest.get(name)
     return part if isinstance(part, Mapping) else {}
+
+
+def _judged(queries: tuple[int, int] | None) -> str:
+    if queries is None or queries[0] == queries[1] or not queries[1]:
+        return ""
+    return f"risk over all of them, utility over the {queries[1]:,} with relevant documents"
 
 
 def _judgements(judged: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from quipukit.report.latex import latex
 from quipukit.report.page import page
 from quipukit.report.palette import Look, looks_of
 from quipukit.report.sheet import Sheet
+from quipukit.report.written import clear, record
 from quipukit.results import Result
 
 Progress = Callable[[float, float], None]
@@ -45,15 +46,23 @@ def write_report(
 class Report:
     """A report before it is written: its blocks and tables, each computed once."""
 
-    def __init__(self, results: Sequence[Result], *, measure: str | None = None) -> None:
-        self.blocks: list[Block] = blocks_of(results, measure)
+    def __init__(
+        self, results: Sequence[Result], *, measure: str | None = None, runs: Sequence[str] | None = None
+    ) -> None:
+        """Prepare a report; ``runs`` are the folders of the results, by which two of one collection are told apart."""
+        self.blocks: list[Block] = blocks_of(results, measure, runs)
 
     @functools.cached_property
     def frame(self) -> pd.DataFrame:
         """Return Table 1 as plain numbers, or where nothing was judged the risk of every setting."""
         if self._shared["table1"].empty:
-            return pd.concat([self._sheets[block.name]["points"].frame for block in self.blocks], ignore_index=True)
+            return self.points_frame
         return self._shared["table1"].frame
+
+    @functools.cached_property
+    def points_frame(self) -> pd.DataFrame:
+        """Return risk and utility of every setting as plain numbers."""
+        return pd.concat([self._sheets[block.name]["points"].frame for block in self.blocks], ignore_index=True)
 
     def write(
         self,
@@ -63,7 +72,11 @@ class Report:
         formats: Sequence[str] = FORMATS,
         progress: Progress | None = None,
     ) -> Path:
-        """Write everything into the folder, and return the path of the page; see `write_report`."""
+        """Write everything into the folder, and return the path of the page; see `write_report`.
+
+        What an earlier report left there is removed, as listed in its SHA256SUMS; other files stay, and so does what
+        was changed since.
+        """
         unknown = [kind for kind in formats if kind not in FORMATS]
         if unknown:
             raise InputError(f"formats must be among {', '.join(FORMATS)} (found {unknown[0]!r}).")
@@ -75,19 +88,21 @@ class Report:
         drawn = sum(2 + (2 * len(block.attackers) if block.judged else 0) for block in self.blocks)
         total = 2 + (drawn if formats else 0)
         show(0, total)
+        clear(place)
+        written: list[Path] = []
         for name, text in self._tables():
-            _write_text(place / "tables" / name, text)
+            written.append(_write_text(place / "tables" / name, text))
         html = page(self.blocks, self._looks, self._shared, self._sheets, examples)
         done = 2
         show(done, total)
         for block in self.blocks if formats else ():
             for name, figure in figures(block, self._looks):
-                save(figure, place / "figures" / (name + self._suffixes[block.name]), formats)
+                written += save(figure, place / "figures" / (name + self._suffixes[block.name]), formats)
                 done += 1
                 show(done, total)
         # Last, so that a page is there only when everything it speaks of is.
-        path = place / "report.html"
-        _write_text(path, html)
+        path = _write_text(place / "report.html", html)
+        record(place, [*written, path])
         show(total, total)
         return path
 
@@ -121,6 +136,7 @@ class Report:
                 yield f"comparisons{self._suffixes[block.name]}.csv", spreadsheet_text(block.comparisons)
 
 
-def _write_text(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> Path:
     with new_file(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
+    return path

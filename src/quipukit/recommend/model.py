@@ -1,0 +1,112 @@
+"""Choice and Recommendation: what the answer holds."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from quipukit.recommend import wording
+from quipukit.specs import format_value
+
+# Means of many numbers may pass a limit by their last digits.
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting: what it sends and promises, its risk and utility, and the share of the original's utility it keeps.
+
+    ``risk`` and ``utility`` are means on these queries. ``risk_high`` and ``utility_low`` are bounds for new queries
+    that hold for all settings together, and so for a chosen one. ``kept`` is None where the original's utility was not
+    measured (no Identity in the result) or is 0; ``budget`` is N * epsilon, None without epsilon.
+    """
+
+    mechanism: str
+    parameter: str
+    value: float
+    strategy: str
+    guarantee: str
+    private: bool
+    n: int
+    variants: float
+    budget: float | None
+    nothing: int
+    risk: float
+    risk_high: float
+    utility: float
+    utility_low: float
+    kept: float | None
+    certified: bool
+
+    @property
+    def name(self) -> str:
+        """Return the setting as a spec: CMP@12.5."""
+        return f"{self.mechanism}@{format_value(self.value)}" if self.parameter else self.mechanism
+
+    @property
+    def words(self) -> str:
+        """Return the setting in words: CMP at epsilon 12.5 with 50 variants per query."""
+        at = f" at {self.parameter} {format_value(self.value)}" if self.parameter else ""
+        fewer = self.variants < self.n - 0.05
+        count = f"{self.variants:.1f} of {self.n}" if fewer else f"{self.n}"
+        return f"{self.mechanism}{at} with {count} variant{'s' * (self.n != 1)} per query"
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """What to use within a budget of risk; ``best`` is None where no setting can be certified to keep it.
+
+    ``best`` is the certified setting of highest mean utility, ``runner_up`` that of another mechanism, and ``lead`` how
+    much less the runner-up finds on these queries. ``gain`` is the difference to random words (Random), where these
+    were measured, with a p-value corrected for the number of settings: a safe setting that finds no more than they do
+    is of no use.
+
+    Where nothing is certified, ``candidate`` is the best of those whose mean risk keeps the budget on these queries,
+    and ``candidate_needs`` how many queries like these it would take to certify it; ``least_risky`` has the least mean
+    risk, and needs ``least_needs``; ``any_needs`` is what a setting without a single hit would need. ``within_risk`` is
+    the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
+    ``min_utility``, both by their means.
+
+    Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose originals
+    the attacker's log holds; no risk can exceed ``ceiling``, the share of these. Utilities are over ``judged`` queries.
+    ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the Pareto front
+    of least risk and most utility.
+    """
+
+    attacker: str
+    measure: str
+    system: str
+    max_risk: float
+    min_utility: float | None
+    level: float
+    queries: int
+    covered: int
+    judged: int
+    ceiling: float
+    original: float | None  # utility of the original queries, where it was measured
+    best: Choice | None
+    runner_up: Choice | None
+    lead: float | None
+    gain: tuple[float, float] | None
+    candidate: Choice | None
+    candidate_needs: float | None
+    least_risky: Choice
+    least_needs: float
+    any_needs: float
+    within_risk: Choice | None
+    within_utility: Choice | None
+    settings: pd.DataFrame
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """Return the settings that no other one beats in both risk and utility, in order of risk."""
+        return self.settings[self.settings["front"]].sort_values("risk", kind="stable").reset_index(drop=True)
+
+    @property
+    def sentence(self) -> str:
+        """Return the recommendation, or why there is none, in a sentence or two."""
+        return wording.sentence(self)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what to know beside the sentence, a sentence or two each."""
+        return wording.notes(self)

@@ -1,0 +1,175 @@
+"""The choice among settings, with bounds that survive it."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from quipukit.errors import InputError
+from quipukit.frames import SETTING
+from quipukit.measures.bootstrap import Grid, grids
+from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail, upper_bounds
+from quipukit.measures.resampling import flip_bound
+from quipukit.measures.risk import are_hits
+from quipukit.recommend.kept import kept_shares, original_utility, reference_utilities
+from quipukit.recommend.model import SLACK, Choice, Recommendation
+
+if TYPE_CHECKING:
+    from quipukit.results import Result
+
+REFERENCE = "reference"  # the strategy of Identity and Random
+RANDOM = "Random"
+
+
+def recommend(
+    result: "Result",
+    *,
+    max_risk: float = 0.1,
+    attacker: str = "active",
+    min_utility: float | None = None,
+    measure: str | None = None,
+    system: str | None = None,
+    include_references: bool = False,
+    level: float = LEVEL,
+) -> Recommendation:
+    """Return the setting of highest mean utility among those certified to have a risk of at most ``max_risk``.
+
+    ``attacker`` is lazy (one guess), active (ten) or motivated (reads on), or another label of the result's points;
+    ``min_utility`` asks for that much mean utility too; ``measure`` and ``system`` default to the first. The references
+    (Identity, Random) compete only with ``include_references``. Of equal utilities the lower risk wins. What certified
+    means, and what it does not, stands at the top of `quipukit.recommend`.
+    """
+    for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
+        if limit is not None and not 0 <= limit <= 1:
+            raise InputError(f"{name} must lie between 0 and 1 (found {limit!r}).")
+    grid = _grid(result, attacker, result.measure_named(measure), system)
+    strategies = result.strategies
+    candidates = [
+        number
+        for number, (mechanism, *_) in enumerate(grid.settings)
+        if include_references or strategies[mechanism] != REFERENCE
+    ]
+    if not candidates:
+        raise InputError("the result holds references alone; run a mechanism, or let them in (include_references).")
+    _refuse_empty_budget(result, max_risk)
+    alpha = 2 * tail(level) / len(candidates)
+    hits = are_hits(grid.risk_measure, len(result.seeds))
+    risk, utility = grid.risk.columns(candidates), grid.utility.columns(candidates)
+    # An original that the log lacks cannot be found, and says nothing about those that can.
+    found_out = risk.scores[risk.known & np.isin(grid.qids, sorted(result.in_log))]
+    r, u = risk.means, utility.means
+    floor = 0.0 if min_utility is None else min_utility
+    original = original_utility(grid)
+
+    table = pd.DataFrame([grid.settings[number] for number in candidates], columns=list(SETTING))
+    told = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing"]
+    table = table.merge(result.settings[told], on=list(SETTING), validate="1:1").astype({"private": bool})
+    high = upper_bounds(found_out, alpha, hits=hits)
+    table = table.assign(
+        risk=r,
+        risk_high=high,
+        utility=u,
+        utility_low=lower_bounds(utility.measured, alpha, hits=False),
+        kept=kept_shares(u, original),
+        certified=high <= max_risk + SLACK,
+    )
+    choices = [_choice(row) for row in table.to_dict("records")]
+    table["fits"] = (r <= max_risk + SLACK) & (u >= floor - SLACK)
+    table["front"] = pareto(r, u)
+
+    def pick(risks: Floats, least: float = floor) -> int:
+        return select(risks, u, max_risk, least)
+
+    def choice(number: int) -> Choice | None:
+        return choices[number] if number >= 0 else None
+
+    def needs(number: int) -> float:
+        return queries_needed(found_out[:, number], max_risk, alpha, hits=hits)
+
+    best, second, gain = pick(high), -1, None
+    if best >= 0:
+        second = pick(np.where(table["mechanism"] == choices[best].mechanism, np.inf, high))
+        gain = _gain(grid, utility.measured[:, best], len(candidates))
+    candidate = pick(r) if best < 0 else -1
+    # Of equal risks the higher utility wins.
+    by_risk = [int(number) for number in np.lexsort((-u, r))]
+    reaching = [number for number in by_risk if u[number] >= floor - SLACK]
+    return Recommendation(
+        attacker=attacker,
+        measure=grid.measure,
+        system=system or result.systems[0],
+        max_risk=max_risk,
+        min_utility=min_utility,
+        level=level,
+        queries=int(risk.known.sum()),
+        covered=len(found_out),
+        judged=int(utility.known.sum()),
+        ceiling=result.log_coverage,
+        original=original,
+        best=choice(best),
+        runner_up=choice(second),
+        lead=float(u[best] - u[second]) if second >= 0 else None,
+        gain=gain,
+        candidate=choice(candidate),
+        candidate_needs=needs(candidate) if candidate >= 0 else None,
+        least_risky=choices[by_risk[0]],
+        least_needs=needs(by_risk[0]),
+        any_needs=queries_needed(np.zeros(1), max_risk, alpha, hits=hits),
+        within_risk=choice(pick(r, 0.0)),
+        within_utility=choice(reaching[0] if reaching else -1),
+        settings=table,
+    )
+
+
+def select(risk: Floats, utility: Floats, max_risk: float, min_utility: float = 0.0) -> int:
+    """Return the setting of highest utility within the limits, -1 where there is none.
+
+    Of equal utilities the lower risk wins, of equal risks the first.
+    """
+    fits = (risk <= max_risk + SLACK) & (utility >= min_utility - SLACK)
+    if not fits.any():
+        return -1
+    level = fits & (utility >= utility[fits].max() - SLACK)
+    return int(np.where(level, risk, np.inf).argmin())
+
+
+def pareto(risk: Floats, utility: Floats) -> NDArray[np.bool_]:
+    """Return which points no other one beats: none with as little risk and as much utility, and better in one."""
+    no_worse = (risk[:, None] <= risk) & (utility[:, None] >= utility)
+    better = (risk[:, None] < risk) | (utility[:, None] > utility)
+    return np.asarray(~(no_worse & better).any(axis=0))
+
+
+def _refuse_empty_budget(result: "Result", max_risk: float) -> None:
+    """Refuse a budget that every setting keeps because the log lacks most originals."""
+    ceiling = result.log_coverage
+    if ceiling < 1 and max_risk >= ceiling - SLACK:
+        raise InputError(
+            f"the attacker's log holds {len(result.in_log)} of the {len(result.queries)} originals, so no risk can "
+            f"exceed {ceiling:.3g}, and a budget of {max_risk:g} is kept by anything; evaluate with the log completed "
+            "(inject), with a log that holds more of them, or ask for a lower max_risk."
+        )
+
+
+def _gain(grid: Grid, utility: Floats, settings: int) -> tuple[float, float] | None:
+    words = reference_utilities(RANDOM, grid)
+    if words is None:
+        return None
+    differences = utility - words
+    return float(differences.mean()), min(1.0, settings * flip_bound(differences))
+
+
+def _choice(row: dict[Any, Any]) -> Choice:
+    cells: dict[str, Any] = {name: None if cell != cell else cell for name, cell in row.items()}
+    return Choice(**cells)
+
+
+def _grid(result: "Result", attacker: str, measure: str, system: str | None) -> Grid:
+    utilities = result.utilities(system)
+    by_attacker = {
+        grid.attacker: grid for grid in grids(result.risks(), utilities[utilities["measure"] == measure]).values()
+    }
+    if attacker not in by_attacker:
+        raise InputError(f"there is no attacker {attacker!r}; the result has {', '.join(by_attacker)}.")
+    return by_attacker[attacker]
