@@ -170,18 +170,18 @@ def _refuse_others(folder: Path, options: Options) -> Provenance:
         strangers = [path.name for path in folder.iterdir() if not any(path.match(name) for name in ours)]
         if strangers:
             raise InputError(f"{folder} holds other files ({strangers[0]} ...); name a new folder.")
-        return Provenance()
-    differing = [
-        f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
-        for name in (field.name for field in dataclasses.fields(Options))
-        if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
-    ]
-    if differing:
-        raise InputError(
-            f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
-            f"that one: `quipukit evaluate --resume {folder}`."
-        )
-    return before[2]
+    else:
+        differing = [
+            f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
+            for name in (field.name for field in dataclasses.fields(Options))
+            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+        ]
+        if differing:
+            raise InputError(
+                f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
+                f"that one: `quipukit evaluate --resume {folder}`."
+            )
+    return Provenance() if before is None else before[2]
 
 
 def _claim(folder: Path, options: Options, origin: Provenance, given: list[str]) -> None:
