@@ -32,6 +32,7 @@ def test_a_read_only_cache_is_read_from(
     (tmp_path / "baked" / "vectors" / "pets").mkdir(parents=True)
     (tmp_path / "baked" / "vectors" / "pets" / "meta.json").write_text("{}")
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "baked"))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
     monkeypatch.setattr(os, "access", lambda path, mode: "baked" not in str(path))
     home = cache_home()
     assert home == cache_home() and home != tmp_path / "baked"

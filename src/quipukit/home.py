@@ -42,6 +42,7 @@ def _temporary_home(place: Path) -> Path:
                 (made / kind / built.name).symlink_to(built.absolute())
     # The rest of this process, and the processes that it starts, share the folder and say nothing more.
     os.environ["QUIPUKIT_HOME"] = str(made)
+    os.environ.setdefault("MPLCONFIGDIR", str(made / "matplotlib"))  # or Matplotlib complains in lines of its own
     say(
         f"quipukit: {place} cannot be written, so a temporary cache is used and removed at the end; set QUIPUKIT_HOME "
         "to a folder that can be."

@@ -24,6 +24,7 @@ from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, sp
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.provenance import Provenance, directory_of
 from quipukit.experiment.settings import settings_frame
+from quipukit.experiment.stage_view import StageView
 from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
 from quipukit.home import new_file
@@ -51,6 +52,7 @@ def evaluate(
     encoder: str | Encoder = "minilm",
     vectors: "str | os.PathLike[str] | Vectors | None" = None,
     watch: Watch | None = None,
+    progress: bool = True,
     help_from: Help = no_help,
     **choices: Any,
 ) -> Result:
@@ -60,6 +62,9 @@ def evaluate(
     ``out`` is a folder: what is finished is kept there, and the same call goes on where it stopped. ``obfuscated`` are
     queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
     topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid.
+
+    On a terminal and in a notebook the stages are shown as they run, unless ``progress`` is false; ``watch`` is told of
+    them instead.
     """
     known = {field.name for field in dataclasses.fields(Options)}
     for name in choices:
@@ -87,7 +92,10 @@ def evaluate(
         n=n,
         **choices,
     )
-    return run(options, out, watch=watch, help_from=help_from, **objects)
+    with contextlib.ExitStack() as stack:
+        if watch is None and progress and StageView.wanted():
+            watch = stack.enter_context(StageView())
+        return run(options, out, watch=watch, help_from=help_from, **objects)
 
 
 def _paper(specs: "Sequence[str | Spec] | None") -> "Sequence[str | Spec]":
