@@ -1,5 +1,6 @@
 """Where quipukit keeps files, and how it writes them: complete or not at all."""
 
+import atexit
 import contextlib
 import fcntl
 import hashlib
@@ -10,13 +11,48 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from quipukit.terminal import say
+
 
 def cache_home() -> Path:
-    """Return the folder for everything that quipukit keeps: QUIPUKIT_HOME, or the user's cache folder."""
-    chosen = os.environ.get("QUIPUKIT_HOME")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quipukit"
+    """Return the folder for everything that quipukit keeps: QUIPUKIT_HOME, or the user's cache folder.
+
+    Where that cannot be written, as in a container with a read-only home, it is a temporary folder, which goes with
+    the process.
+    """
+    chosen = os.environ.get("QUIPUKIT_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "quipukit"
+    place = Path(os.path.expanduser(chosen))  # which leaves "~" alone where there is no home at all
+    return place if _can_be_written(place) else _temporary_home(place)
+
+
+def _can_be_written(place: Path) -> bool:
+    """Tell whether a folder can be written, or made: without making it, for nobody may need it."""
+    nearest = next(folder for folder in (place, *place.absolute().parents) if os.path.exists(folder))
+    return str(place)[0] != "~" and nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
+def _temporary_home(place: Path) -> Path:
+    """Return a folder of our own that is removed at the end; what is ready at ``place`` can be used from it."""
+    made = Path(tempfile.mkdtemp(prefix="quipukit-"))  # private: mkdtemp makes folders with mode 0700
+    atexit.register(_remove, made, os.getpid())
+    for kind in ("vectors", "bm25"):  # which are only read once they are built
+        (made / kind).mkdir()
+        with contextlib.suppress(OSError):
+            for built in (place / kind).iterdir():
+                (made / kind / built.name).symlink_to(built.absolute())
+    # The rest of this process, and the processes that it starts, share the folder and say nothing more.
+    os.environ["QUIPUKIT_HOME"] = str(made)
+    os.environ.setdefault("MPLCONFIGDIR", str(made / "matplotlib"))  # or Matplotlib complains in lines of its own
+    say(
+        f"quipukit: {place} cannot be written, so a temporary cache is used and removed at the end; set QUIPUKIT_HOME "
+        "to a folder that can be."
+    )
+    return made
+
+
+def _remove(made: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and not a process that was forked from it
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -3,8 +3,9 @@
 Imported only where a search runs, for the compiler takes its time to load.
 """
 
-import numba
 import numpy as np
+
+from quipukit.jit import numba
 
 
 @numba.njit(nogil=True, cache=True)

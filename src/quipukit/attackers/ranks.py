@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.jit import numba
 from quipukit.vectors.nearest import BLOCK, TILE, error_bound, in_threads
 
 Floats = NDArray[np.float64]

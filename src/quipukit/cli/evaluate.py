@@ -102,9 +102,9 @@ def execute(
     options: "Options | None", folder: Path, help_from: Any = None, report: bool = True, points: bool = False
 ) -> None:
     """Run an experiment, or go on with that of the folder; print what it found and write the report."""
-    from quipukit.cli.stages import StageView
     from quipukit.experiment import run as experiment
     from quipukit.experiment.cluster import no_help
+    from quipukit.experiment.stage_view import StageView
 
     chosen = help_from or no_help
     with StageView() as view:

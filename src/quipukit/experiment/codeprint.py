@@ -18,13 +18,14 @@ _VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "pos
 
 ROOMS = {
     "obfuscate": (*_WORDS, *_VECTORS, "obfuscation", "mechanisms", "guarantees"),
-    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "experiment.stages"),
+    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "reading", "experiment.stages"),
     "utility": (
         *_WORDS,
         *_VECTORS,
         "retrieval",
         "encoders",
         "collections",
+        "reading",
         "measures.utility",
         "trec",
         "experiment.stages",

@@ -24,6 +24,7 @@ from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, sp
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.provenance import Provenance, directory_of
 from quipukit.experiment.settings import settings_frame, unknown_in_short
+from quipukit.experiment.stage_view import StageView
 from quipukit.experiment.stages import Stages, check_models
 from quipukit.experiment.watch import Clock, Watch
 from quipukit.home import new_file
@@ -51,6 +52,7 @@ def evaluate(
     encoder: str | Encoder = "minilm",
     vectors: "str | os.PathLike[str] | Vectors | None" = None,
     watch: Watch | None = None,
+    progress: bool = True,
     help_from: Help = no_help,
     **choices: Any,
 ) -> Result:
@@ -61,6 +63,9 @@ def evaluate(
     queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
     topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid,
     vocabulary_filter.
+
+    On a terminal and in a notebook the stages are shown as they run, unless ``progress`` is false; ``watch`` is told of
+    them instead.
     """
     known = {field.name for field in dataclasses.fields(Options)}
     for name in choices:
@@ -88,7 +93,10 @@ def evaluate(
         n=n,
         **choices,
     )
-    return run(options, out, watch=watch, help_from=help_from, **objects)
+    with contextlib.ExitStack() as stack:
+        if watch is None and progress and StageView.wanted():
+            watch = stack.enter_context(StageView())
+        return run(options, out, watch=watch, help_from=help_from, **objects)
 
 
 def _paper(specs: "Sequence[str | Spec] | None") -> "Sequence[str | Spec]":
@@ -171,18 +179,18 @@ def _refuse_others(folder: Path, options: Options) -> Provenance:
         strangers = [path.name for path in folder.iterdir() if not any(path.match(name) for name in ours)]
         if strangers:
             raise InputError(f"{folder} holds other files ({strangers[0]} ...); name a new folder.")
-        return Provenance()
-    differing = [
-        f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
-        for name in (field.name for field in dataclasses.fields(Options))
-        if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
-    ]
-    if differing:
-        raise InputError(
-            f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
-            f"that one: `quipukit evaluate --resume {folder}`."
-        )
-    return before[2]
+    else:
+        differing = [
+            f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
+            for name in (field.name for field in dataclasses.fields(Options))
+            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+        ]
+        if differing:
+            raise InputError(
+                f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or go on with "
+                f"that one: `quipukit evaluate --resume {folder}`."
+            )
+    return Provenance() if before is None else before[2]
 
 
 def _claim(folder: Path, options: Options, origin: Provenance, given: list[str]) -> None:

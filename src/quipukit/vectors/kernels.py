@@ -4,8 +4,9 @@ All of them release the interpreter's lock and run on one core; the threads arou
 may be evaluated fused or unfused, in any order: the error bound that sets the bar covers every way.
 """
 
-import numba
 import numpy as np
+
+from quipukit.jit import numba
 
 # A tile is looked at as a whole, then strip by strip; over a sweep, folded to an eighth first.
 STRIP = 128

@@ -2,24 +2,38 @@
 
 import sys
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 
 from quipukit.experiment.watch import Progress, Watch
-from quipukit.terminal import say
+from quipukit.terminal import say, visible
 
 _LINE_SECONDS = 10.0
 
 
+def in_notebook() -> bool:
+    """Tell whether a notebook shows what we print."""
+    ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = type(ask()) if ask is not None else object
+    return shell.__name__ == "ZMQInteractiveShell" or "google.colab" in shell.__module__
+
+
 class StageView(Watch):
     """Shows every stage with what is done, the rate and the time left."""
+
+    @staticmethod
+    def wanted() -> bool:
+        """Tell whether somebody is looking: at a terminal or a notebook, and not at the log of a script."""
+        return sys.stderr.isatty() or in_notebook()
 
     def __init__(self) -> None:
         self._bars: Any = None
         self._running: _Stage | None = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        # In a notebook rich needs ipywidgets to draw; without them lines will do.
+        if sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None):
             self._bars = _bars()
             self._bars.start()
         return self
@@ -98,7 +112,7 @@ class _Bar(_Stage):
     def __init__(self, bars: Any, name: str, unit: str) -> None:
         super().__init__(name, unit)
         self._bars = bars
-        self._task = bars.add_task(name, total=None, what="", rate="")
+        self._task = bars.add_task(visible(name), total=None, what="", rate="")
 
     def show(self, done: float, total: float) -> None:
         super().show(done, total)
@@ -115,7 +129,7 @@ def _bars() -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     return Progress(
-        TextColumn("{task.description:<28}"),
+        TextColumn("{task.description:<28}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[what]}"),
         TextColumn("{task.fields[rate]}"),
