@@ -23,7 +23,7 @@ from quipukit.attackers.quia import NAME as QUIA
 from quipukit.attackers.quia import Attack, prepare
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
-from quipukit.encoders.store import EncodingStore
+from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
 from quipukit.experiment.likeness import likeness
@@ -92,20 +92,24 @@ class Stages:
         return [Cell(seed, setting) for seed in self.inputs.seeds for setting in self.inputs.settings]
 
     @cached_property
-    def store(self) -> EncodingStore:
+    def store(self) -> PrivateStore:
         """Return the vectors of the attacker's encoder."""
-        return EncodingStore(self.encoder_for(self.inputs.encoder))
+        return self._kept_here(self.inputs.encoder)
 
     @cached_property
-    def similarity_store(self) -> EncodingStore:
+    def similarity_store(self) -> PrivateStore:
         """Return the vectors by which sentence similarity is defined."""
         return self._store_of(SIMILARITY)
 
-    def _store_of(self, name: str) -> EncodingStore:
+    def _store_of(self, name: str) -> PrivateStore:
         """Return the vectors of an encoder; those of the attacker's, where it is the same model."""
         encoder = load_encoder(name)
         same = encoder.fingerprint == self.inputs.encoder.fingerprint
-        return self.store if same else EncodingStore(self.encoder_for(encoder))
+        return self.store if same else self._kept_here(encoder)
+
+    def _kept_here(self, encoder: Encoder) -> PrivateStore:
+        """Return vectors that are kept with the pieces, before those of the cache that all experiments share."""
+        return PrivateStore(EncodingStore(self.encoder_for(encoder)), self.pieces.folder / "pieces" / "vectors")
 
     # --- names ---
 
@@ -219,7 +223,7 @@ class Stages:
         if not missing:
             return
         with self.clock.stage("encoding the log", "queries") as show:
-            self.store.ensure(self.inputs.log.texts, "query", show)
+            self.store.shared.ensure(self.inputs.log.public, "query", show)
         with self.clock.stage("encoding obfuscated queries", "queries") as show:
             texts = dict.fromkeys(text for cell in missing for text in self.obfuscated(cell)["query"])
             self.store.ensure(list(texts), "query", show)
@@ -271,7 +275,8 @@ class Stages:
             from quipukit.retrieval.dense import Dense
 
             # An obfuscated query that the attacker encoded is not encoded again.
-            return Dense(self.inputs.collection, store=self._store_of(model or "minilm"), keep_queries=True)
+            store = self._store_of(model or "minilm")
+            return Dense(self.inputs.collection, store=store.shared, queries=store)
         found = load_retriever(name, self.inputs.collection)
         # An engine may die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         return Saved(found, self.pieces.folder / "answers") if isinstance(found, HttpEngine) else found
@@ -352,7 +357,7 @@ class Stages:
             sent = sent[sent["qid"].isin(only)]
         if sent.empty:
             return None
-        return prepare(sent, self.inputs.queries, self.inputs.log, self.store.encoder, inject=False)
+        return prepare(sent, self.inputs.queries, self.inputs.log, inject=False, store=self.store)
 
     def _complete(self, cell: Cell, ranks: pd.DataFrame) -> pd.DataFrame:
         """Add the queries of which the setting sent nothing: they cannot be guessed, and count as such."""
