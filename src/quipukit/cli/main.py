@@ -1,5 +1,6 @@
 """The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
 
+import re
 import sys
 import warnings
 
@@ -48,6 +49,9 @@ app.add_typer(vectors.app, name="vectors")
 app.command("demo")(demo.demo)
 
 
+_ADDRESS = re.compile(r"[a-z]+\+https?:[^?\s]*@[^\s]*")
+_FLAGS = re.compile(r"\b(send_originals|skip_invalid)=True\b")
+
 _INTERRUPTED = 130  # how typer ends on Ctrl-C
 
 
@@ -68,12 +72,15 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a wrong input ends in one line that says the fix, and exit code 2."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+            _refuse_logins(given)
+            app(spread(given), prog_name="quipukit")
     except QuipukitError as fault:
-        print(f"quipukit: {fault}", file=sys.stderr)
+        # The library speaks of its arguments; here they are flags.
+        print(f"quipukit: {_FLAGS.sub(_flag, str(fault))}", file=sys.stderr)
         raise SystemExit(2) from None
     except SystemExit as end:
         if end.code == _INTERRUPTED:
@@ -84,6 +91,20 @@ def main(arguments: list[str] | None = None) -> None:
         # exit does not complain.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115
         raise SystemExit(0) from None
+
+
+def _refuse_logins(arguments: list[str]) -> None:
+    """Refuse an address with a login wherever it stands, before any message can quote the argument."""
+    for argument in arguments:
+        address = _ADDRESS.search(argument)
+        if address is not None:
+            from quipukit.retrieval.engines import read_spec
+
+            read_spec(address.group())
+
+
+def _flag(argument: "re.Match[str]") -> str:
+    return "--" + argument.group(1).replace("_", "-")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -25,6 +25,9 @@ def retrieve(
     raw: bool = typer.Option(
         False, "--raw", help="Write the lists as they came: qid#variant, neither pooled nor re-ranked."
     ),
+    send_originals: bool = typer.Option(
+        False, "--send-originals", help="Let an engine over the wire receive original queries that the file holds."
+    ),
 ) -> None:
     """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.
 
@@ -36,6 +39,7 @@ def retrieve(
     """
     from quipukit.collections.load import load_collection
     from quipukit.files import read_obfuscated, read_queries
+    from quipukit.retrieval.consent import check_consent
     from quipukit.retrieval.http import HttpEngine
     from quipukit.retrieval.load import load_retriever, load_scorer
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
@@ -49,17 +53,20 @@ def retrieve(
     names = _names(table, output)
     documents = load_collection(collection)
     system = load_retriever(retriever, documents)
+    known = read_queries(queries) if queries else originals
+    asked = known if len(known) else documents.queries()
+    check_consent(table, system, asked, send_originals)
     if isinstance(system, HttpEngine):
         # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         system = Saved(system, output / "answers")
     depth = depth or depth_for(table, documents)
     if raw:
         with progress("searching") as show:
-            run = run_all(table, documents, system, depth, show)
+            run = run_all(table, documents, system, depth, show, send_originals=send_originals)
         numbered = [f"{qid}#{variant}" for qid, variant in zip(run["qid"], run["variant"], strict=True)]
         _write(run.assign(qid=numbered), output, names)
         return
-    asked = _originals(read_queries(queries) if queries else originals, documents.queries, table)
+    _refuse_strangers(table, asked)
     scorer = load_scorer(reranker, documents)
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
@@ -70,15 +77,13 @@ def retrieve(
     say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
 
 
-def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "pd.DataFrame":  # type: ignore[no-untyped-def]
-    queries = given if len(given) else of_collection()
+def _refuse_strangers(table: "pd.DataFrame", queries: "pd.DataFrame") -> None:
     missing = sorted(set(table["qid"]) - set(queries["qid"]))
     if missing:
         raise InputError(
             f"{len(missing)} obfuscated queries have no original (first: {', '.join(missing[:3])}); "
             "give the originals with --queries topics.tsv."
         )
-    return queries
 
 
 def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str]) -> None:

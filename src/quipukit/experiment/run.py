@@ -21,6 +21,7 @@ from quipukit.experiment.cluster import Help, no_help
 from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
+from quipukit.experiment.outbound import announce, outbound, withhold
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.settings import settings_frame
 from quipukit.experiment.stages import Stages, check_models
@@ -33,6 +34,7 @@ from quipukit.vectors.store import Vectors
 
 BEGUN = "experiment.json"
 TIMINGS = "timings.json"
+_CHANGEABLE = ("specs", "skip_invalid", "send_originals")  # which settings are run, and not what is done with each
 _SOFTWARE = ("numpy", "scipy", "pandas", "torch", "transformers", "tokenizers", "ir-measures")
 
 
@@ -58,7 +60,8 @@ def evaluate(
     A mechanism without '@' runs over its whole grid; without ``specs`` the ten mechanisms of the paper run over theirs.
     ``out`` is a folder: what is finished is kept there, and the same call goes on where it stopped. ``obfuscated`` are
     queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
-    topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid.
+    topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid, send_originals.
+    A search system over the wire gets no original query unless ``send_originals`` is true.
     """
     known = {field.name for field in dataclasses.fields(Options)}
     for name in choices:
@@ -82,10 +85,11 @@ def evaluate(
         log=named("log", log, "given"),
         encoder=named("encoder", encoder, "given") or "minilm",
         vectors=named("vectors", vectors, "given"),
-        specs=tuple(map(repr, expand((), ()) if obfuscated is not None else expand(_paper(specs), epsilons))),
         n=n,
         **choices,
     )
+    grid = expand(() if obfuscated is not None else _paper(specs), epsilons, options.references)
+    options = dataclasses.replace(options, specs=tuple(map(repr, grid)))
     return run(options, out, watch=watch, help_from=help_from, **objects)
 
 
@@ -166,7 +170,7 @@ def _refuse_others(folder: Path, options: Options) -> None:
         differing = [
             f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
             for name in (field.name for field in dataclasses.fields(Options))
-            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+            if name not in _CHANGEABLE and getattr(before[0], name) != getattr(options, name)
         ]
         if differing:
             raise InputError(
@@ -206,6 +210,8 @@ def _begun(folder: Path) -> tuple[Options, list[str]] | None:
 
 def _result(stages: Stages, clock: Clock) -> Result:
     stages.obfuscate()
+    withhold(stages)
+    announce(stages)
     stages.encode()
     stages.search()
     stages.measure()
@@ -242,7 +248,7 @@ def assemble(stages: Stages) -> Result:
     }
     tables["queries"] = inputs.queries
     tables["settings"] = settings_frame(stages)
-    return Result(manifest=_manifest(inputs), **tables)
+    return Result(manifest=_manifest(inputs, outbound(stages)), **tables)
 
 
 def system_names(inputs: Inputs) -> list[str]:
@@ -250,7 +256,7 @@ def system_names(inputs: Inputs) -> list[str]:
     return [f"{source_name(retriever, '')} + {reranker}" for retriever, reranker in inputs.options.systems]
 
 
-def _manifest(inputs: Inputs) -> dict[str, Any]:
+def _manifest(inputs: Inputs, sent: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what was run: names, numbers and fingerprints; no text of a query, no clock, no place on a disk."""
     options, prints = inputs.options, inputs.prints
     vectors = inputs.vectors
@@ -288,6 +294,7 @@ def _manifest(inputs: Inputs) -> dict[str, Any]:
         "measures": list(options.measures),
         "specs": [repr(one) for one in specs_of(inputs.settings)],
         "skipped": inputs.skipped,
+        "sent": sent,
         "examples": inputs.examples,
         "software": dict(_software()),
     }

@@ -34,8 +34,10 @@ from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import notes, obfuscate, plan
 from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.credentials import check_one_host
+from quipukit.retrieval.engines import read_spec
 from quipukit.retrieval.http import HttpEngine
-from quipukit.retrieval.load import load_retriever, load_scorer, plugin_system
+from quipukit.retrieval.load import is_address, load_retriever, load_scorer, plugin_system
 from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
@@ -90,6 +92,11 @@ class Stages:
     def cells(self) -> list[Cell]:
         """Return all cells in the order of the plan."""
         return [Cell(seed, setting) for seed in self.inputs.seeds for setting in self.inputs.settings]
+
+    def go_on_with(self, inputs: Inputs) -> None:
+        """Go on with fewer settings than the experiment began with."""
+        self.inputs = inputs
+        del self.cells
 
     @cached_property
     def store(self) -> PrivateStore:
@@ -414,14 +421,17 @@ def _pair_scores(
 
 def check_models(options: Options) -> None:
     """Find every model that is named: one that is missing should be told before hours of work, not after."""
+    check_one_host(read_spec(retriever).address for retriever, _ in options.systems if is_address(retriever))
     for retriever, reranker in options.systems:
+        if is_address(retriever):
+            load_retriever(retriever)  # and what is wrong with its login
         _system_print(retriever)
         _model_print(reranker)
 
 
 def _system_print(name: str) -> str:
     """Return the fingerprint of what is behind a search system's name: a model, or a plugin's code; or nothing."""
-    if name == "bm25" or "+http" in name:
+    if name == "bm25" or is_address(name):
         return ""
     return _model_print(name) if name.partition(":")[0] == "dense" else code_of_object(plugin_system(name))
 

@@ -82,6 +82,7 @@ class Mechanism(ABC):
     parameter: ClassVar[str] = ""
     grid: ClassVar[tuple[float, ...]] = ()
     default: ClassVar[float] = 0.0
+    sends_original: ClassVar[bool] = False  # whether the whole query is, by design, among what is sent
 
     # --- what it is ---
 

@@ -10,6 +10,7 @@ import pandas as pd
 from quipukit.report.blocks import Block
 from quipukit.report.sheet import interval, number, share
 from quipukit.results import Result
+from quipukit.retrieval.consent import sent_in_words
 from quipukit.specs import format_value
 
 BUDGET = 0.1
@@ -57,6 +58,8 @@ def lead(block: Block) -> str:
     parts = []
     if "Identity" in ends:
         parts.append(f"With the original queries a user finds {block.measure} {number(ends['Identity'])}")
+    elif block.result.manifest.get("sent"):
+        parts.append("what the original queries find was not measured, for they were not sent over the wire")
     if "Random" in ends:
         parts.append(f"random words find {number(ends['Random'])} by chance")
     sentence = "; ".join(parts)
@@ -158,6 +161,7 @@ def run_in_words(result: Result) -> list[tuple[str, str]]:
         ("Queries", _sentence(f"{asked.get('count', len(result.queries)):,} queries", _print_of(asked))),
         ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
         *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
+        *(("Sent over the wire", sent_in_words(sent)) for sent in manifest.get("sent") or ()),
         ("Obfuscation", _obfuscation(result)),
         ("Noise", _noise(result)),
         ("Word vectors", _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _print_of(vectors))),

@@ -48,6 +48,7 @@ class Saved(Retriever):
                 raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which tells them apart.")
             identity = retriever.identity
         self.retriever, self.name, self.identity = retriever, retriever.name, identity
+        self.remote = retriever.remote
         self.path = Path(folder) / "rankings.jsonl"
         self._hash = keyed_hash(32)
         self._places: dict[str, tuple[int, int]] = {}  # key -> where its line stands in the file
