@@ -168,7 +168,7 @@ def _keep(place: Path, quick: bool) -> None:
 
     inputs = resolve(_options(quick))
     new = EncodingStore(_copier(), place / "encodings")
-    new.ensure(inputs.log.texts, "query")
+    new.ensure(inputs.log.public, "query")
     new.ensure([text for _, text in inputs.collection.documents()], "document")
 
 

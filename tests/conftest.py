@@ -12,6 +12,8 @@ SHARED_DATA = PROJECT_ROOT.parent / "shared" / "data"
 # Set on import, not in a fixture: modules may look at the environment while they are collected, and child
 # processes inherit it. The folder outlives the run, so that the default vectors are built once per checkout.
 os.environ["QUIPUKIT_HOME"] = str(PROJECT_ROOT / ".cache" / "quipukit-test")
+# Beside that folder, as it must be, and not in the user's own.
+os.environ["QUIPUKIT_SECRET_FILE"] = str(PROJECT_ROOT / ".cache" / "quipukit-test.key")
 # An accidental download fails at once instead of passing on a machine that happens to have the network.
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Tables and help pages look the same in a terminal, in a pipe and in CI.

@@ -1,4 +1,8 @@
-"""Where quipukit keeps files, and how it writes them: complete or not at all."""
+"""Where quipukit keeps files, and how it writes them: complete or not at all, and open to their owner alone.
+
+Results, caches and reports hold queries or what can be told from them. Every file is therefore created with mode 0600
+and every folder with 0700, whatever the umask; a folder that was there before stays as it is.
+"""
 
 import atexit
 import contextlib
@@ -55,17 +59,24 @@ def _remove(made: Path, owner: int) -> None:
         shutil.rmtree(made, ignore_errors=True)
 
 
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it that are missing, open to their owner alone."""
+    # pathlib's own way gives the mode to the last folder only.
+    for folder in reversed([path, *path.parents]):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; what was written there takes its place only if nothing went wrong."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     draft = Path(name)
     try:
         yield draft
-        # mkstemp makes files private; a result file should have the permissions of any other new file.
-        draft.chmod(0o666 & ~_umask())
+        draft.chmod(0o600)  # as mkstemp made it, unless the writer made the file anew
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -74,11 +85,12 @@ def new_file(path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a temporary folder beside ``path``; it takes the place of ``path`` only if nothing went wrong."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         yield draft
-        draft.chmod(0o777 & ~_umask())
+        for made in draft.rglob("*"):
+            made.chmod(0o700 if made.is_dir() else 0o600)
         if path.exists():
             # Renamed away, then removed: whoever has its files open keeps them, and nobody sees half a folder.
             with contextlib.suppress(FileNotFoundError):
@@ -94,11 +106,15 @@ def new_folder(path: Path) -> Iterator[Path]:
 def locked(path: Path) -> Iterator[None]:
     """Let one thread of one process at a time make what belongs at ``path``; the others wait and find it made."""
     locks = cache_home() / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    with (locks / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]).open("w") as lock:
+    make_folder(locks)
+    name = locks / hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]
+    lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
         # The lock is the file's, and goes with it: a killed process leaves none behind.
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 def file_stamp(path: Path) -> list[str | int]:
@@ -115,9 +131,3 @@ def sha256(path: Path) -> str:
             return hashlib.sha256().hexdigest()
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return hashlib.sha256(content).hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

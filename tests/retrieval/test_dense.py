@@ -1,4 +1,4 @@
-"""Dense retrieval against brute force in float64, and re-ranking that encodes a document once, ever."""
+"""Dense retrieval against brute force in float64, and re-ranking that encodes a document once."""
 
 import shutil
 
@@ -8,7 +8,7 @@ import pytest
 
 from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
-from quipukit.encoders.store import EncodingStore
+from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError
 from quipukit.retrieval import dense, exact
 from quipukit.retrieval.dense import Dense, DenseScorer
@@ -215,9 +215,9 @@ def test_queries_are_not_written():
 
 def test_a_store_given_is_the_one_used(tmp_path):
     encoder = HashEncoder()
-    for bound in (Dense, DenseScorer):
-        assert bound(shelf(5), store=EncodingStore(encoder, tmp_path / "elsewhere")).encoder is encoder
-    Dense(shelf(5), store=EncodingStore(encoder, tmp_path / "elsewhere")).search(["a"], 1)
+    elsewhere = EncodingStore(encoder, tmp_path / "elsewhere")
+    assert DenseScorer(shelf(5), store=PrivateStore(elsewhere)).encoder is encoder
+    Dense(shelf(5), store=elsewhere).search(["a"], 1)
     assert (tmp_path / "elsewhere" / encoder.fingerprint / "rows.float32").is_file()
 
 
@@ -235,9 +235,9 @@ def test_scores_are_similarities_with_the_original_query(similarity):
     assert scores[0] == scores[3]
 
 
-def test_a_document_is_encoded_once_ever():
+def test_a_document_is_encoded_once_and_kept_apart_from_the_shared_cache(tmp_path):
     encoder, collection = HashEncoder(), shelf(100)
-    scorer = DenseScorer(collection, encoder)
+    scorer = DenseScorer(collection, store=PrivateStore(EncodingStore(encoder), tmp_path))
     pools = [("one", ["d00001", "d00002"]), ("two", ["d00002", "d00003"]), ("three", []), ("one", ["d00001"])]
     scores = scorer.score_many(pools)
     assert [len(part) for part in scores] == [2, 2, 0, 1]
@@ -248,8 +248,12 @@ def test_a_document_is_encoded_once_ever():
     scorer.score("four", ["d00003", "d00001"])
     assert collection.read == 1  # documents met before are not even read again
     later = HashEncoder()
-    assert DenseScorer(shelf(100), later).score("one", ["d00001", "d00002"]).tolist() == scores[0].tolist()
+    again = DenseScorer(shelf(100), store=PrivateStore(EncodingStore(later), tmp_path))
+    assert again.score("one", ["d00001", "d00002"]).tolist() == scores[0].tolist()
     assert later.encoded == ["one"]
+    # Which documents were found tells what was asked: without a folder of its own a re-ranker writes nothing.
+    assert DenseScorer(shelf(100), HashEncoder()).score("one", ["d00001", "d00002"]).tolist() == scores[0].tolist()
+    assert len(EncodingStore(encoder)) == 0
 
 
 def test_retrieval_and_re_ranking_share_their_encodings():

@@ -212,16 +212,20 @@ class TestSpecs:
     @pytest.mark.parametrize(
         ("spec", "words"),
         [
-            ("http://alice:hunter2@host/x", "KIND"),
-            ("lycos+http://alice:hunter2@host/x", "anserini, opensearch, elasticsearch, solr, searxng"),
-            ("solr+ftp://alice:hunter2@host/x", "KIND"),
-            ("solr+http:///x", "KIND"),
-            ("solr+http://alice:hunter2@host:port/x", "host and port"),
-            ("solr+http://alice:hunter2@[::1/x", "host and port"),
-            ("opensearch+http://alice:hunter2@host/", "lacks the index"),
+            ("http://host/x?hunter2", "KIND"),
+            ("lycos+http://host/hunter2", "anserini, opensearch, elasticsearch, solr, searxng"),
+            ("solr+ftp://host/hunter2", "KIND"),
+            ("solr+http:///hunter2", "KIND"),
+            ("solr+http://host:hunter2/x", "host and port"),
+            ("solr+http://[::1/hunter2", "host and port"),
+            ("solr+http://host/x#hunter2", "KIND"),
+            ("opensearch+http://alice:hunter2@host/x", "must hold no user or password"),
+            ("opensearch+http://alice:1/hunter2@host/x", "must hold no user or password"),
+            ("opensearch+http://host/", "lacks the index"),
             ("anserini+http://host//", "lacks the index"),
-            ("anserini+http://host/x?field=y", "no option 'field'; it takes none"),
-            ("solr+http://host/x?fields=y", "no option 'fields'; it takes docno, field"),
+            ("anserini+http://host/x?field=y", "takes no options; remove the rest"),
+            ("solr+http://host/x?hunter2=y", "takes the options docno, field and no other"),
+            ("solr+http://host/x?key=hunter2", "A key goes into QUIPUKIT_ENGINE_TOKEN"),
         ],
     )
     def test_wrong(self, spec: str, words: str) -> None:
@@ -241,6 +245,6 @@ class TestSpecs:
             HttpEngine("searxng+http://host").search(["x"], 0)
 
     def test_name_is_identity(self) -> None:
-        engine = HttpEngine("solr+https://bob@host:8983/solr/core/?docno=key&field=a,b")
+        engine = HttpEngine("solr+https://host:8983/solr/core/?docno=key&field=a,b")
         assert engine.name == engine.identity == "solr+https://host:8983/solr/core?docno=key&field=a%2Cb"
         assert HttpEngine(engine.name).identity == engine.identity

@@ -322,14 +322,6 @@ def test_saving_again_replaces(tmp_path):
     assert not (tmp_path / "pets" / "left over").exists()
 
 
-def test_saved_files_are_readable_for_others(tmp_path):
-    # Temporary folders are private; a cache that several accounts share must not stay so.
-    save(vectors(), tmp_path / "pets")
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    assert (tmp_path / "pets").stat().st_mode == plain.stat().st_mode
-
-
 # --- derived tables on disk ---------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,12 @@ class QueryLog:
     texts: list[str]
     counts: NDArray[np.int64]
     rows: dict[str, int]
+    added: int = 0  # how many of the last texts are the originals that the log was completed with
+
+    @property
+    def public(self) -> list[str]:
+        """Return the texts that the log holds by itself."""
+        return self.texts[: len(self.texts) - self.added]
 
     @classmethod
     def of(cls, texts: Iterable[str], counts: Iterable[int] | None = None) -> "QueryLog":
@@ -75,7 +81,7 @@ class QueryLog:
             return self
         rows = {**self.rows, **{identity: len(self) + number for number, identity in enumerate(missing)}}
         counts = np.append(self.counts, np.zeros(len(missing), np.int64))
-        return QueryLog([*self.texts, *missing.values()], counts, rows)
+        return QueryLog([*self.texts, *missing.values()], counts, rows, self.added + len(missing))
 
     def sample(self, size: int, rng: np.random.Generator) -> "QueryLog":
         """Return a random subset, in the order of the log; the whole log where it is not larger."""
@@ -83,7 +89,8 @@ class QueryLog:
             return self
         chosen = np.sort(rng.choice(len(self), size, replace=False))
         texts = [self.texts[row] for row in chosen]
-        return QueryLog(texts, self.counts[chosen], {key(text): row for row, text in enumerate(texts)})
+        added = int((chosen >= len(self) - self.added).sum())
+        return QueryLog(texts, self.counts[chosen], {key(text): row for row, text in enumerate(texts)}, added)
 
 
 def _ones() -> Iterator[int]:

@@ -19,7 +19,7 @@ from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.ranks import Counts, best_rows, count_better
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
-from quipukit.encoders.store import Encodings, EncodingStore
+from quipukit.encoders.store import Encodings, EncodingStore, PrivateStore
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING, Table, with_setting
 from quipukit.text import key
@@ -90,15 +90,22 @@ def prepare(
     inject: bool = True,
     stages: Stages = _silent,
     settings: pd.DataFrame | None = None,
+    store: PrivateStore | None = None,
 ) -> Attack:
-    """Encode what the attacker sees and what it knows; see `attack`."""
+    """Encode what the attacker sees and what it knows; see `attack`.
+
+    The log itself is encoded once, ever. The vectors of all other texts, originals above all, stay in memory, or in
+    ``store``, which then stands for the encoder.
+    """
     obfuscated, queries = OBFUSCATED.check(obfuscated), QUERIES.check(queries)
     originals = _originals(obfuscated, queries)
     whole = log if isinstance(log, QueryLog) else read_log(log)
     known = sum(whole.row(text) >= 0 for text in originals.values())
     used = whole.completed(list(originals.values())) if inject else whole
-    store = EncodingStore(load_encoder(encoder))
-    encodings = store.ensure(used.texts, "query", stages("encoding the log"))
+    if store is None:
+        store = PrivateStore(EncodingStore(load_encoder(encoder)))
+    store.shared.ensure(used.public, "query", stages("encoding the log"))
+    encodings = store.ensure(used.texts, "query")
     sent = store.ensure(list(dict.fromkeys(obfuscated["query"])), "query", stages("encoding the obfuscated queries"))
     groups, centroids = _centroids(obfuscated, sent)
     texts = [originals[qid] for qid in groups["qid"]]
@@ -134,8 +141,8 @@ def attack(
     that sent nothing at all has no row among the obfuscated queries; give ``settings`` (a frame with mechanism,
     parameter and value) to have it counted too. With ``inject`` the log is completed with the originals, as in the
     paper; without it an original that the log lacks cannot be found. ``attrs`` of the table tell the size of the log,
-    how many of the originals it held by itself (coverage), and how often nothing was sent. Distinct texts are encoded
-    once, ever.
+    how many of the originals it held by itself (coverage), and how often nothing was sent. The log is encoded once,
+    ever; what belongs to the user is encoded in memory.
     """
     ready = prepare(obfuscated, queries, log, encoder, inject, stages, settings)
     return ready.ranks(stages("ranking the log"))

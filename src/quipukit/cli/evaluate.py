@@ -1,5 +1,6 @@
 """``quipukit evaluate``: the whole loop in one command, from queries to a report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,13 @@ def evaluate(
     k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
     seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),
     seeds: int = typer.Option(1, min=1, help="Noise seeds: repeat with so many, for the spread over the noise."),
-    noise: str = typer.Option("common", help="'common' noise for the settings of a mechanism, or 'independent'."),
+    noise: str | None = typer.Option(
+        None, help="'common' noise for the settings of a mechanism, or 'independent'. [common; independent for engines]"
+    ),
     skip_invalid: bool = typer.Option(False, "--skip-invalid", help="Leave out settings that a mechanism refuses."),
+    send_originals: bool = typer.Option(
+        False, "--send-originals", help="Let search systems over the wire receive the original queries too."
+    ),
     workers: int | None = typer.Option(None, min=1, help="Obfuscate and encode in so many local processes."),
     dask: str | None = typer.Option(None, help="The same on a dask.distributed cluster, as tcp://host:8786."),
     report: bool = typer.Option(True, help="Write the report when all is done."),
@@ -152,27 +158,26 @@ def _options(given: dict[str, Any]) -> "Options":
     chosen = grid.preset(given["preset"]) if given["preset"] else None
     if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
         raise InputError("--obfuscated brings its own settings; leave out -m and -e.")
-    specs = tuple(map(repr, grid.expand(())))
-    if given["obfuscated"] is None:
-        mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
-        epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
-        specs = tuple(map(repr, grid.expand(mechanisms, epsilons)))
     named: dict[str, Any] = {
         name: None if given[name] is None else str(given[name]) for name in ("queries", "qrels", "obfuscated")
     }
-    alike = ("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise")
-    return Options(
+    alike = (
+        *("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise"),
+        *("skip_invalid", "send_originals", "vocabulary_filter"),
+    )
+    options = Options(
         collection=given["collection"],
-        specs=specs,
         n=given["n"] or (chosen.n if chosen else 50),
         systems=_systems(given["retriever"], given["reranker"], chosen),
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
-        skip_invalid=given["skip_invalid"],
-        vocabulary_filter=given["vocabulary_filter"],
         **named,
         **{name: given[name] for name in alike},
     )
+    mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
+    epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
+    ours = mechanisms if given["obfuscated"] is None else ()
+    return replace(options, specs=tuple(map(repr, grid.expand(ours, epsilons, options.references))))
 
 
 def _systems(retrievers: list[str], rerankers: list[str], chosen: Any) -> tuple[tuple[str, str], ...]:

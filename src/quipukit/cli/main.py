@@ -1,6 +1,7 @@
 """The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
 
 import os
+import re
 import select
 import sys
 import warnings
@@ -53,6 +54,9 @@ app.command("vocabulary")(vocabulary.vocabulary)
 app.command("demo")(demo.demo)
 
 
+_ADDRESS = re.compile(r"[a-z]+\+https?:[^?\s]*@[^\s]*")
+_FLAGS = re.compile(r"\b(send_originals|skip_invalid)=True\b")
+
 _INTERRUPTED = 130  # how typer ends on Ctrl-C
 
 
@@ -73,15 +77,18 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a wrong input ends in one line that says the fix, and exit code 2."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
-                app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="quipukit")
+                _refuse_logins(given)
+                app(spread(given), prog_name="quipukit")
             finally:
                 print(end="", flush=True)  # here, where a reader that is gone can be dealt with
     except QuipukitError as fault:
-        say(f"quipukit: {fault}")
+        # The library speaks of its arguments; here they are flags.
+        say(f"quipukit: {_FLAGS.sub(_flag, str(fault))}")
         raise SystemExit(2) from None
     except SystemExit as end:
         # Typer ends with 1 where the reader of a pipe has left.
@@ -112,6 +119,20 @@ def _reader_is_gone() -> bool:
             os.close(nowhere)
             left = True
     return left
+
+
+def _refuse_logins(arguments: list[str]) -> None:
+    """Refuse an address with a login wherever it stands, before any message can quote the argument."""
+    for argument in arguments:
+        address = _ADDRESS.search(argument)
+        if address is not None:
+            from quipukit.retrieval.engines import read_spec
+
+            read_spec(address.group())
+
+
+def _flag(argument: "re.Match[str]") -> str:
+    return "--" + argument.group(1).replace("_", "-")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

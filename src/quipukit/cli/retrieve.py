@@ -25,6 +25,9 @@ def retrieve(
     raw: bool = typer.Option(
         False, "--raw", help="Write the lists as they came: qid#variant, neither pooled nor re-ranked."
     ),
+    send_originals: bool = typer.Option(
+        False, "--send-originals", help="Let an engine over the wire receive original queries that the file holds."
+    ),
 ) -> None:
     """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.
 
@@ -37,6 +40,7 @@ def retrieve(
     from quipukit.collections.load import load_collection
     from quipukit.files import read_obfuscated, read_queries
     from quipukit.frames import SETTING
+    from quipukit.retrieval.consent import check_consent
     from quipukit.retrieval.http import HttpEngine
     from quipukit.retrieval.load import load_retriever, load_scorer
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
@@ -55,6 +59,9 @@ def retrieve(
     refuse_strangers(output, names.values())
     documents = load_collection(collection)
     system = load_retriever(retriever, documents)
+    known = read_queries(queries) if queries else originals
+    asked = known if len(known) else documents.queries()
+    check_consent(table, system, asked, send_originals)
     if isinstance(system, HttpEngine):
         # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         system = Saved(system, output / "answers")
@@ -63,10 +70,10 @@ def retrieve(
     depth = depth or depth_for(table, documents)
     if raw:
         with progress("searching") as show:
-            run = run_all(table, documents, system, depth, show)
+            run = run_all(table, documents, system, depth, show, send_originals=send_originals)
         _write(run.assign(qid=_numbered(run)), output, names, list(dict.fromkeys(_numbered(table))))
         return
-    asked = _originals(read_queries(queries) if queries else originals, documents.queries, table)
+    _refuse_strangers(table, asked)
     scorer = load_scorer(reranker, documents)
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
@@ -81,15 +88,13 @@ def _numbered(table: "pd.DataFrame") -> list[str]:
     return [f"{qid}#{variant}" for qid, variant in zip(table["qid"], table["variant"], strict=True)]
 
 
-def _originals(given: "pd.DataFrame", of_collection, table: "pd.DataFrame") -> "pd.DataFrame":  # type: ignore[no-untyped-def]
-    queries = given if len(given) else of_collection()
+def _refuse_strangers(table: "pd.DataFrame", queries: "pd.DataFrame") -> None:
     missing = sorted(set(table["qid"]) - set(queries["qid"]))
     if missing:
         raise InputError(
             f"{len(missing)} obfuscated queries have no original (first: {', '.join(missing[:3])}); "
             "give the originals with --queries topics.tsv."
         )
-    return queries
 
 
 def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], asked: Sequence[str]) -> None:

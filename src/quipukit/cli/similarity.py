@@ -24,7 +24,6 @@ def similarity(
       quipukit similarity published/dl19 --encoder none --tsv
     """
     from quipukit.encoders.load import load_encoder
-    from quipukit.encoders.store import EncodingStore
     from quipukit.files import read_obfuscated, read_queries
     from quipukit.frames import SETTING, by_parameter
     from quipukit.measures.similarity import failure_rates
@@ -35,12 +34,12 @@ def similarity(
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
     with progress("encoding") as show:
-        # Through the store: what another command has encoded is not encoded again.
+        # In memory: vectors of originals and of what was sent for them belong into no cache.
         if encoder == "none":
             means = measure(table, asked, None)
         else:
-            store = EncodingStore(load_encoder(encoder))
-            means = measure(table, asked, lambda texts: store.get(texts, "query", show))
+            model = load_encoder(encoder)
+            means = measure(table, asked, lambda texts: model.encode(texts, "query", show))
     rates = failure_rates(table, asked)
     means = by_parameter(means.merge(rates, on=list(SETTING)))
     means["N"] = means["variants"] // means["queries"]

@@ -1,13 +1,17 @@
-"""Encode once, keep on disk.
+"""Encode once, keep on disk: public texts in a cache that all runs share, the user's own texts apart from it.
 
 A store belongs to one encoder's fingerprint. Texts are found by a 128-bit hash over the encoder's variant (its
-prefix) and the exact text: whether case matters is the model's business. No text is ever written. The vectors are,
-and a vector says much about its text, so the folder is open to its owner alone; whoever may not keep the vectors of
-a query uses ``Encoder.encode``, which writes nothing.
+prefix) and the exact text: whether case matters is the model's business. No text is ever written, and the hash is made
+with the secret of this installation, so that nobody can look up a guess. But a vector is itself a way to test guesses,
+for the models are public. Hence two kinds of store:
+
+- `EncodingStore`, the shared cache, is for texts that say nothing about the user: a query log, *all* documents of a
+  collection. Which of them are there must not depend on a query either: the documents that a query found tell it.
+- `PrivateStore` reads that cache and never writes to it. What it has to encode stays in memory, or in the folder of a
+  run, which holds the queries anyway.
 """
 
 import contextlib
-import hashlib
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.encoders.base import Encoder, Kind, Piece, Progress, checked
-from quipukit.encoders.rowfile import Keys, Precision, RowFile, Rows, Vectors
+from quipukit.encoders.rowfile import Keys, Precision, RowFile, RowMemory, Rows, Vectors
 from quipukit.errors import ResourceError
 from quipukit.home import cache_home
+from quipukit.secret import keyed_hash
 
 # Vectors go to the disk after so many rows or so many seconds: what a kill can cost at most.
 _SAVE_ROWS = 2048
@@ -28,6 +33,7 @@ _SAVE_SECONDS = 5.0
 # Below this, waiting for another process that encodes would take longer than encoding.
 _SMALL = 256
 _TRIES = 3  # somebody may delete the folder meanwhile
+PRIVATE = 1 << 40  # where the numbers of private rows begin: more than any file has
 
 
 class Encodings:
@@ -36,9 +42,10 @@ class Encodings:
     ``encodings[3:5]`` and ``encodings[[7, 1]]`` are float32 arrays; nothing else is loaded.
     """
 
-    def __init__(self, matrix: Vectors, rows: Rows) -> None:
-        """Keep the mapped matrix, and the row of every text in it."""
+    def __init__(self, matrix: Vectors, rows: Rows, private: Vectors | None = None) -> None:
+        """Keep the mapped matrix, and the row of every text in it; from ``PRIVATE`` on, rows are of the second one."""
         self._matrix = matrix
+        self._private = private
         self.rows = rows
 
     def __len__(self) -> int:
@@ -50,7 +57,14 @@ class Encodings:
         return len(self.rows), int(self._matrix.shape[1])
 
     def __getitem__(self, where: Any) -> NDArray[np.float32]:
-        return np.asarray(self._matrix[self.rows[where]], np.float32)
+        rows = np.asarray(self.rows[where])
+        own = rows >= PRIVATE
+        if self._private is None or not own.any():
+            return np.asarray(self._matrix[rows], np.float32)
+        vectors = np.empty((*rows.shape, self.shape[1]), np.float32)
+        vectors[own] = self._private[rows[own] - PRIVATE]
+        vectors[~own] = self._matrix[rows[~own]]
+        return vectors
 
     def blocks(self, size: int = 8192) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
         """Iterate over (positions of texts, their vectors) in the order of the disk, in blocks of one size."""
@@ -64,13 +78,13 @@ class Encodings:
 
 
 class EncodingStore:
-    """Vectors of one encoder on disk: what was encoded once, by whichever process, is read from then on."""
+    """Vectors of public texts on disk: what was encoded once, by whichever process, is read from then on."""
 
     def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision = "float32") -> None:
         """Open the store of an encoder, under ``folder`` or quipukit's own cache; ``float16`` takes half the space."""
         self.encoder = encoder
         self.folder = (folder or cache_home() / "encodings") / encoder.fingerprint
-        self._file = RowFile(self.folder, encoder.dimension, precision)
+        self._file: RowFile | RowMemory = RowFile(self.folder, encoder.dimension, precision)
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -117,10 +131,15 @@ class EncodingStore:
         with self._lock, self._faults():
             return Encodings(self._file.matrix(), rows)
 
+    def matrix(self) -> Vectors:
+        """Return all vectors, mapped into memory."""
+        with self._lock, self._faults():
+            return self._file.matrix()
+
     def keys(self, texts: Sequence[str], kind: Kind) -> Keys:
         """Return the keys under which texts are kept."""
         variant = self.encoder.variant(kind).encode("utf-8", "surrogatepass")
-        start = hashlib.blake2b(b"%d:" % len(variant) + variant, digest_size=16)
+        start = keyed_hash(16, b"%d:" % len(variant) + variant)
         digests = bytearray()
         for text in checked(texts):
             one = start.copy()
@@ -176,3 +195,27 @@ class EncodingStore:
             raise ResourceError(
                 f"{self.folder} cannot be used ({reason}); make room there, or set QUIPUKIT_HOME to another folder."
             ) from fault
+
+
+class PrivateStore(EncodingStore):
+    """Vectors of the user's own texts: read from a shared store where it has them, kept apart from it where not."""
+
+    def __init__(self, shared: EncodingStore, folder: Path | None = None) -> None:
+        """Stand before a shared store; new vectors go to the memory of this process, or below ``folder``."""
+        self.shared = shared
+        super().__init__(shared.encoder, folder)
+        if folder is None:
+            self._file = RowMemory(shared.encoder.dimension)
+
+    def view(self, rows: Rows) -> Encodings:
+        """Return a view on rows that ``ensure`` gave."""
+        with self._lock, self._faults():
+            return Encodings(self.shared.matrix(), rows, self._file.matrix())
+
+    def _find(self, keys: Keys) -> Rows:
+        with self.shared._lock:
+            rows = self.shared._find(keys)
+        others = np.flatnonzero(rows < 0)
+        own = super()._find(keys[others])
+        rows[others] = np.where(own < 0, -1, own + PRIVATE)
+        return rows

@@ -44,6 +44,7 @@ class Plan:
     cells: int
     finished: int
     steps: Sequence[Step]
+    texts: float  # distinct texts to be searched
 
     @property
     def seconds(self) -> float:
@@ -70,7 +71,18 @@ class Plan:
             f"a log of {len(inputs.log):,} queries, encoded by {inputs.encoder.name}",
             "times are for two cores, from measured rates; encoding is nearly all of it",
         ]
+        lines += [f"over the wire: {self._sent(name)}" for name in inputs.options.remote]
         return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in inputs.skipped)])
+
+    def _sent(self, system: str) -> str:
+        """Say what leaves this machine for a search system."""
+        options, queries = self.inputs.options, len(self.inputs.queries)
+        originals = (
+            f"none of the {queries} original queries is among them: Identity and settings that draw one are left out"
+            if options.private
+            else f"the {queries} original queries are among them"
+        )
+        return f"about {self.texts:,.0f} distinct texts go to {system}; {originals}"
 
 
 def estimate(options: Options, folder: Path | None = None) -> Plan:
@@ -84,6 +96,7 @@ def estimate(options: Options, folder: Path | None = None) -> Plan:
     unattacked = [cell for cell in ready if not stages.pieces.has("attack", stages.attack_name(cell))]
     texts = list(dict.fromkeys(text for cell in unattacked for text in stages.obfuscated(cell)["query"]))
     new = stages.store.missing(texts) + _NEW_TEXTS * per_cell * len(missing)
+    sent = {text for cell in ready for text in stages.obfuscated(cell)["query"]} if options.remote else set()
     cells = len(missing) + len(unattacked)
     exact = not missing
     steps = [
@@ -100,7 +113,7 @@ def estimate(options: Options, folder: Path | None = None) -> Plan:
         steps.append(Step("encode documents", count if dense or whole else 0, "documents", False))
         steps.append(Step("re-rank and measure", len(options.systems) * cells, "cells"))
     steps.append(Step("rank the log", cells * len(inputs.queries) * len(inputs.log), "comparisons", True, "pairs"))
-    return Plan(inputs, len(stages.cells), len(ready), steps)
+    return Plan(inputs, len(stages.cells), len(ready), steps, len(sent) + _NEW_TEXTS * per_cell * len(missing))
 
 
 def in_words(seconds: float) -> str:

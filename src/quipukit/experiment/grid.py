@@ -10,7 +10,7 @@ from quipukit.mechanisms.base import Mechanism, default_value
 from quipukit.obfuscation import mechanism, with_values
 from quipukit.specs import Spec, format_value
 
-# Nothing hidden and everything hidden: every experiment measures both.
+# Nothing hidden and everything hidden: every experiment measures both, unless that would send the originals away.
 REFERENCES = ("Identity", "Random")
 PAPER = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB", "AEA", "FEA")
 
@@ -57,7 +57,9 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def expand(names: Sequence[str | Spec], epsilons: Sequence[float] = ()) -> list[Spec]:
+def expand(
+    names: Sequence[str | Spec], epsilons: Sequence[float] = (), references: Sequence[str] = REFERENCES
+) -> list[Spec]:
     """Return a spec for every setting: a mechanism that names no parameter takes its whole grid.
 
     ``epsilons`` take the grid's place for mechanisms with an epsilon. The references come last; none is doubled.
@@ -65,7 +67,7 @@ def expand(names: Sequence[str | Spec], epsilons: Sequence[float] = ()) -> list[
     >>> expand(["AEA", "CMP"], [5, 10])
     [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
     """
-    return list(dict.fromkeys(with_values([*names, *REFERENCES], epsilons, _usual)))
+    return list(dict.fromkeys(with_values([*names, *references], epsilons, _usual)))
 
 
 def _usual(cls: type[Mechanism]) -> tuple[float, ...]:
@@ -81,16 +83,24 @@ def _usual(cls: type[Mechanism]) -> tuple[float, ...]:
     return (value,)
 
 
-def bind_grid(specs: Sequence[Spec], skip: bool, **resources: Any) -> tuple[list[Mechanism], list[dict[str, str]]]:
+def bind_grid(
+    specs: Sequence[Spec], skip: bool, private: bool = False, **resources: Any
+) -> tuple[list[Mechanism], list[dict[str, str]]]:
     """Bind every setting, and return with them those that were refused, each with the reason.
 
     Without ``skip`` the first refusal ends it, before any work is done: a grid with a hole is not what was asked for.
+    ``private`` refuses mechanisms that send the original.
     """
     bound: dict[Spec, Mechanism] = {}
     refused: list[dict[str, str]] = []
     for one in specs:
         try:
             made = mechanism(one, **resources)
+            if private and made.sends_original:
+                raise SpecError(
+                    f"{made.name} sends the original queries, and a search system is over the wire; leave it out, or "
+                    "pass send_originals=True."
+                )
         except QuipukitError as fault:
             if not skip:
                 raise SpecError(f"{one!r} cannot be run: {fault} The rest runs with --skip-invalid.") from None

@@ -19,12 +19,14 @@ from quipukit.collections.load import load_collection
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
-from quipukit.experiment.grid import bind_grid, expand
+from quipukit.experiment.grid import REFERENCES, bind_grid, expand
 from quipukit.files import read_obfuscated, read_queries
 from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_frame, queries_frame
 from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import installed_class
+from quipukit.retrieval.consent import are_originals, sends_original
+from quipukit.retrieval.load import is_remote, refuse_address, system_name
 from quipukit.retrieval.pool import default_depth
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
@@ -42,7 +44,8 @@ SIMILARITY = "minilm"  # sentence similarity is defined by this model, whatever 
 class Options:
     """What a user chose, as plain values: enough to run the experiment again, and to tell two apart.
 
-    ``specs`` may change between two runs in one folder; a change of anything else is another experiment.
+    ``specs`` may change between two runs in one folder, and so may what is left out of them; a change of anything else
+    is another experiment. Nothing here is secret: an engine's address holds no login.
     """
 
     collection: str = "wordnet"
@@ -54,7 +57,7 @@ class Options:
     n: int = 50
     seed: int = 7
     seeds: int = 1
-    noise: Noise = "common"
+    noise: Noise = None  # type: ignore[assignment]  # common; where variants are really sent, independent
     vectors: str | None = None
     vocabulary_filter: str | None = None
     systems: tuple[tuple[str, str], ...] = SYSTEMS
@@ -67,6 +70,7 @@ class Options:
     k: int = 10
     examples: int = 5
     skip_invalid: bool = False
+    send_originals: bool = False
 
     def __post_init__(self) -> None:
         # Lists and NumPy's numbers will do; what is written down comes back as plain values, and has to be equal.
@@ -81,7 +85,31 @@ class Options:
         pairs = tuple(map(tuple, self.systems))
         if any(isinstance(pair, str) for pair in self.systems) or any(len(pair) != 2 for pair in pairs):
             raise InputError("systems are pairs of a retriever and a re-ranker; write [('bm25', 'minilm')].")
-        object.__setattr__(self, "systems", pairs)
+        for _, reranker in pairs:
+            refuse_address(reranker)
+        object.__setattr__(self, "systems", tuple((system_name(one), reranker) for one, reranker in pairs))
+        if self.remote and self.noise == "common":
+            raise InputError(
+                f"noise='common' has no joint guarantee over several settings, and {self.remote[0]} receives them all; "
+                "use noise='independent', which is the default for search systems over the wire."
+            )
+        if self.noise is None:
+            object.__setattr__(self, "noise", "independent" if self.remote else "common")
+
+    @property
+    def remote(self) -> list[str]:
+        """Return the search systems over the wire."""
+        return list(dict.fromkeys(retriever for retriever, _ in self.systems if is_remote(retriever)))
+
+    @property
+    def private(self) -> bool:
+        """Tell whether no original may be sent: where a system is over the wire, unless the user allows it."""
+        return bool(self.remote) and not self.send_originals
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Return the references that the experiment adds to what is named."""
+        return tuple(name for name in REFERENCES if not (self.private and sends_original(name)))
 
 
 @dataclass(frozen=True)
@@ -173,6 +201,7 @@ def resolve(
     asked = _queries(options, documents, queries, originals, given)
     settings, skipped = _grid(options, vectors)
     if given is not None:
+        _refuse_originals(options, given, asked)
         # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
         theirs = _settings_of(given)
         names = {setting.mechanism for setting in theirs}
@@ -214,13 +243,13 @@ def _check(options: Options) -> None:
 
 
 def _grid(options: Options, vectors: Vectors | None) -> tuple[list[Setting], list[dict[str, str]]]:
-    specs = [spec(text) for text in options.specs] or expand(())
+    specs = [spec(text) for text in options.specs] or expand((), (), options.references)
     words = options.vocabulary_filter
     if vectors is not None and words is not None:
         vectors = vectors.without(word_filter(words))
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
-    bound, skipped = bind_grid(specs, options.skip_invalid, vectors=vectors)
+    bound, skipped = bind_grid(specs, options.skip_invalid, options.private, vectors=vectors)
     settings = [Setting(one.spec.family, one.parameter, one.value, one.strategy, one) for one in bound]
     return settings, skipped
 
@@ -232,6 +261,16 @@ def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame |
         return None, None
     read, originals = read_obfuscated(options.obfuscated)
     return by_parameter(read), originals if len(originals) else None
+
+
+def _refuse_originals(options: Options, given: pd.DataFrame, asked: pd.DataFrame) -> None:
+    """Refuse what was obfuscated elsewhere and holds originals: whether by design or by chance, nobody can say."""
+    count = int(are_originals(given["query"], asked["query"]).sum()) if options.private else 0
+    if count:
+        raise InputError(
+            f"{count:,} of {len(given):,} obfuscated queries are original queries, and {options.remote[0]} is over the "
+            "wire; leave out the settings that kept them, or pass send_originals=True."
+        )
 
 
 def _settings_of(given: pd.DataFrame) -> list[Setting]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from quipukit.encoders.store import EncodingStore
+from quipukit.encoders.store import PrivateStore
 from quipukit.frames import SETTING
 from quipukit.measures.deniability import word_law
 from quipukit.measures.similarity import failure_rates, similarity
@@ -19,7 +19,7 @@ COLUMNS = ("jaccard", "sentence_similarity", "kept_words", "verbatim", "any_verb
 
 
 def likeness(
-    sent: pd.DataFrame, queries: pd.DataFrame, mechanism: Mechanism | None, store: EncodingStore
+    sent: pd.DataFrame, queries: pd.DataFrame, mechanism: Mechanism | None, store: PrivateStore
 ) -> pd.DataFrame:
     """Return one row of `COLUMNS`; NaN where nothing was sent, or where a measure does not apply."""
     if sent.empty:

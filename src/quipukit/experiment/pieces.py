@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
-from quipukit.home import cache_home, new_file, sha256
+from quipukit.home import cache_home, make_folder, new_file, sha256
 
 # NumPy's own fault for a file that it could not write to the end has no number.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)
@@ -111,7 +111,7 @@ def room_elsewhere(folder: Path) -> Iterator[None]:
 def alone(folder: Path) -> Iterator[None]:
     """Hold the folder for one run; a second one is told so. A killed run leaves no lock behind."""
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -21,6 +21,7 @@ from quipukit.experiment.cluster import Help, no_help
 from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
+from quipukit.experiment.outbound import announce, outbound, withhold
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
 from quipukit.experiment.provenance import Provenance, directory_of
 from quipukit.experiment.settings import settings_frame, unknown_in_short
@@ -35,6 +36,7 @@ from quipukit.vectors.store import Vectors
 
 BEGUN = "experiment.json"
 TIMINGS = "timings.json"
+_CHANGEABLE = ("specs", "skip_invalid", "send_originals")  # which settings are run, and not what is done with each
 _SOFTWARE = ("numpy", "scipy", "pandas", "torch", "transformers", "tokenizers", "ir-measures")
 
 
@@ -62,7 +64,8 @@ def evaluate(
     ``out`` is a folder: what is finished is kept there, and the same call goes on where it stopped. ``obfuscated`` are
     queries that were obfuscated elsewhere, measured instead of our own. ``choices`` are further fields of `Options`:
     topics, seed, seeds, noise, systems, depth, measures, log_sample, inject, k, examples, skip_invalid,
-    vocabulary_filter.
+    vocabulary_filter, send_originals. A search system over the wire gets no original query unless ``send_originals`` is
+    true.
 
     On a terminal and in a notebook the stages are shown as they run, unless ``progress`` is false; ``watch`` is told of
     them instead.
@@ -89,10 +92,11 @@ def evaluate(
         log=named("log", log, "given"),
         encoder=named("encoder", encoder, "given") or "minilm",
         vectors=named("vectors", vectors, "given"),
-        specs=tuple(map(repr, expand((), ()) if obfuscated is not None else expand(_paper(specs), epsilons))),
         n=n,
         **choices,
     )
+    grid = expand(() if obfuscated is not None else _paper(specs), epsilons, options.references)
+    options = dataclasses.replace(options, specs=tuple(map(repr, grid)))
     with contextlib.ExitStack() as stack:
         if watch is None and progress and StageView.wanted():
             watch = stack.enter_context(StageView())
@@ -183,7 +187,7 @@ def _refuse_others(folder: Path, options: Options) -> Provenance:
         differing = [
             f"{name} {_shown(getattr(before[0], name))} there, {_shown(getattr(options, name))} here"
             for name in (field.name for field in dataclasses.fields(Options))
-            if name not in ("specs", "skip_invalid") and getattr(before[0], name) != getattr(options, name)
+            if name not in _CHANGEABLE and getattr(before[0], name) != getattr(options, name)
         ]
         if differing:
             raise InputError(
@@ -225,6 +229,8 @@ def _begun(folder: Path) -> tuple[Options, list[str], Provenance] | None:
 
 def _result(stages: Stages, clock: Clock) -> Result:
     stages.obfuscate()
+    withhold(stages)
+    announce(stages)
     stages.encode()
     stages.search()
     stages.measure()
@@ -264,7 +270,7 @@ def assemble(stages: Stages) -> Result:
     }
     tables["queries"] = inputs.queries
     tables["settings"] = settings_frame(stages)
-    return Result(manifest=_manifest(inputs), **tables)
+    return Result(manifest=_manifest(inputs, outbound(stages)), **tables)
 
 
 def system_names(inputs: Inputs) -> list[str]:
@@ -272,7 +278,7 @@ def system_names(inputs: Inputs) -> list[str]:
     return [f"{source_name(retriever, '')} + {reranker}" for retriever, reranker in inputs.options.systems]
 
 
-def _manifest(inputs: Inputs) -> dict[str, Any]:
+def _manifest(inputs: Inputs, sent: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what was run: names, numbers and fingerprints; no text of a query, no clock, no place on a disk."""
     options, prints = inputs.options, inputs.prints
     vectors = inputs.vectors
@@ -311,6 +317,7 @@ def _manifest(inputs: Inputs) -> dict[str, Any]:
         "measures": list(options.measures),
         "specs": [repr(one) for one in specs_of(inputs.settings)],
         "skipped": inputs.skipped,
+        "sent": sent,
         "examples": inputs.examples,
         "software": dict(_software()),
     }

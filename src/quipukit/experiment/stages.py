@@ -23,7 +23,7 @@ import pandas as pd
 from quipukit.attackers.quia import Attack, prepare
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
-from quipukit.encoders.store import EncodingStore
+from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.experiment.ceilings import depths_of, first_documents
 from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
@@ -36,8 +36,10 @@ from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import Obfuscation, obfuscate_with_notes, plan
 from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.credentials import check_one_host
+from quipukit.retrieval.engines import read_spec
 from quipukit.retrieval.http import HttpEngine
-from quipukit.retrieval.load import load_retriever, load_scorer, plugin_system
+from quipukit.retrieval.load import is_address, load_retriever, load_scorer, plugin_system
 from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
@@ -96,21 +98,30 @@ class Stages:
         """Return all cells in the order of the plan."""
         return [Cell(seed, setting) for seed in self.inputs.seeds for setting in self.inputs.settings]
 
-    @cached_property
-    def store(self) -> EncodingStore:
-        """Return the vectors of the attacker's encoder."""
-        return EncodingStore(self.encoder_for(self.inputs.encoder))
+    def go_on_with(self, inputs: Inputs) -> None:
+        """Go on with fewer settings than the experiment began with."""
+        self.inputs = inputs
+        del self.cells
 
     @cached_property
-    def similarity_store(self) -> EncodingStore:
+    def store(self) -> PrivateStore:
+        """Return the vectors of the attacker's encoder."""
+        return self._kept_here(self.inputs.encoder)
+
+    @cached_property
+    def similarity_store(self) -> PrivateStore:
         """Return the vectors by which sentence similarity is defined."""
         return self._store_of(SIMILARITY)
 
-    def _store_of(self, name: str) -> EncodingStore:
+    def _store_of(self, name: str) -> PrivateStore:
         """Return the vectors of an encoder; those of the attacker's, where it is the same model."""
         encoder = load_encoder(name)
         same = encoder.fingerprint == self.inputs.encoder.fingerprint
-        return self.store if same else EncodingStore(self.encoder_for(encoder))
+        return self.store if same else self._kept_here(encoder)
+
+    def _kept_here(self, encoder: Encoder) -> PrivateStore:
+        """Return vectors that are kept with the pieces, before those of the cache that all experiments share."""
+        return PrivateStore(EncodingStore(self.encoder_for(encoder)), self.pieces.folder / "pieces" / "vectors")
 
     # --- names ---
 
@@ -228,7 +239,7 @@ class Stages:
         if not missing:
             return
         with self.clock.stage("encoding the log", "queries") as show:
-            self.store.ensure(self.inputs.log.texts, "query", show)
+            self.store.shared.ensure(self.inputs.log.public, "query", show)
         with self.clock.stage("encoding obfuscated queries", "queries") as show:
             texts = dict.fromkeys(text for cell in missing for text in self.obfuscated(cell)["query"])
             self.store.ensure(list(texts), "query", show)
@@ -280,7 +291,8 @@ class Stages:
             from quipukit.retrieval.dense import Dense
 
             # An obfuscated query that the attacker encoded is not encoded again.
-            return Dense(self.inputs.collection, store=self._store_of(model or "minilm"), keep_queries=True)
+            store = self._store_of(model or "minilm")
+            return Dense(self.inputs.collection, store=store.shared, queries=store)
         found = load_retriever(name, self.inputs.collection)
         # An engine may die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         return Saved(found, self.pieces.folder / "answers") if isinstance(found, HttpEngine) else found
@@ -406,7 +418,7 @@ class Stages:
         sent = pd.concat([self.obfuscated(cell) for cell in cells], ignore_index=True)
         sent = sent[sent["qid"].isin(set(queries["qid"]))]
         settings = pd.DataFrame([cell.setting.key for cell in cells], columns=list(SETTING))
-        return prepare(sent, queries, self.inputs.log, self.store.encoder, inject=False, settings=settings)
+        return prepare(sent, queries, self.inputs.log, inject=False, settings=settings, store=self.store)
 
     def compare_texts(self) -> None:
         """Measure how near the obfuscated queries stay to the originals, in words and in meaning."""
@@ -453,12 +465,16 @@ def _pair_scores(
 
 def check_models(options: Options) -> list[tuple[str, str]]:
     """Find every model that is named: one that is missing should be told before hours of work. Return fingerprints."""
+    addresses = [retriever for retriever, _ in options.systems if is_address(retriever)]
+    check_one_host(read_spec(address).address for address in addresses)
+    for address in addresses:
+        load_retriever(address)  # and what is wrong with its login
     return [(_system_print(retriever), _model_print(reranker)) for retriever, reranker in options.systems]
 
 
 def _system_print(name: str) -> str:
     """Return the fingerprint of what is behind a search system's name: a model, or a plugin's code; or nothing."""
-    if name == "bm25" or "+http" in name:
+    if name == "bm25" or is_address(name):
         return ""
     return _model_print(name) if name.partition(":")[0] == "dense" else code_of_object(plugin_system(name))
 

@@ -88,6 +88,7 @@ class Mechanism(ABC):
     default: ClassVar[float | None] = None
     shares_work: ClassVar[bool] = False
     hides_more: ClassVar[HidesMore] = "smaller"  # which values of the parameter hide more: curves begin there
+    sends_original: ClassVar[bool] = False  # whether the whole query is, by design, among what is sent
 
     # --- what it is ---
 

@@ -21,6 +21,7 @@ class Identity(QueryMechanism):
     name: ClassVar[str] = "Identity"
     summary: ClassVar[str] = "the query as it is: the upper reference"
     strategy: ClassVar[str] = "reference"
+    sends_original: ClassVar[bool] = True
 
     @property
     def guarantee(self) -> Guarantee:

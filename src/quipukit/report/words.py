@@ -11,6 +11,7 @@ from quipukit.measures.quipu import NARROW, ORIGINAL
 from quipukit.report.blocks import SCORES, Block
 from quipukit.report.sheet import interval, number, percent, share
 from quipukit.results import Result
+from quipukit.retrieval.consent import sent_in_words
 from quipukit.specs import format_value
 
 BUDGET = 0.1
@@ -76,6 +77,8 @@ def lead(block: Block) -> str:
             low, high = number(found.min()), number(found.max())
             range_ = low if low == high else f"{low} to {high}"
             parts.append(f"among as many documents as the settings pool, {range_}")
+    elif block.result.manifest.get("sent"):
+        parts.append("what the original queries find was not measured, for they were not sent over the wire")
     if "Random" in ends:
         parts.append(f"random words find {number(ends['Random'])} by chance")
     sentence = "; ".join(parts)
@@ -186,6 +189,7 @@ def run_in_words(result: Result, queries: tuple[int, int] | None = None) -> list
         ),
         ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
         *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
+        *(("Sent over the wire", sent_in_words(sent)) for sent in manifest.get("sent") or ()),
         ("Obfuscation", _obfuscation(result)),
         ("Noise", _noise(result)),
         ("Word vectors", _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _print_of(vectors))),

@@ -19,9 +19,14 @@ class Ranking:
 
 
 class Retriever(ABC):
-    """A search system bound to a collection or to an address."""
+    """A search system bound to a collection or to an address.
+
+    ``remote`` says that queries leave this machine, or this process, over the wire: then originals are sent only if the
+    user allows it. A plugin sets it on its class.
+    """
 
     name: str
+    remote: bool = False
 
     @abstractmethod
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:

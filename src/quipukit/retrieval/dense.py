@@ -1,7 +1,8 @@
 """Dense retrieval and re-ranking: documents and queries as vectors of one encoder.
 
-Both draw on the same store of encodings, so that a document is encoded once, whoever needs it first. Queries are
-encoded in memory and not written, unless an experiment asks for it.
+A search needs the vectors of all documents: they are encoded once, ever, into the cache that all runs share. A
+re-ranker needs those of the documents that were found, and which were found tells the query: what the cache does not
+have anyway is encoded in memory. So are queries. An experiment keeps both in its own folder.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from quipukit.collections.base import Collection, Document
 from quipukit.encoders.base import Encoder, Progress, similarities
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.rowfile import Keys
-from quipukit.encoders.store import Encodings, EncodingStore
+from quipukit.encoders.store import Encodings, EncodingStore, PrivateStore
 from quipukit.errors import InputError, ResourceError
 from quipukit.home import new_folder
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
@@ -40,17 +41,17 @@ class Dense(Retriever):
         encoder: str | Encoder = "minilm",
         *,
         store: EncodingStore | None = None,
-        keep_queries: bool = False,
+        queries: PrivateStore | None = None,
     ) -> None:
         """Bind an encoder to a collection; a store may be given in place of the encoder's own.
 
-        ``keep_queries`` puts the vectors of queries into the store too: for experiments, where they come again.
+        ``queries`` keeps the vectors of queries too: for experiments, where they come again.
         """
         self.collection = collection
         self._store = EncodingStore(load_encoder(encoder)) if store is None else store
         self.encoder = self._store.encoder
         self.name = f"dense:{self.encoder.name}"
-        self._encode_queries = self._store.get if keep_queries else self.encoder.encode
+        self._encode_queries = self.encoder.encode if queries is None else queries.get
         self._ready: tuple[list[str], Searcher] | None = None
 
     def prepare(self, progress: Progress | None = None) -> tuple[list[str], Searcher]:
@@ -117,14 +118,14 @@ class Dense(Retriever):
 
 
 class DenseScorer(Scorer):
-    """Scores documents for the original query by an encoder's similarity, encoding each document once, ever."""
+    """Scores documents for the original query by an encoder's similarity, encoding each document once."""
 
     def __init__(
-        self, collection: Collection, encoder: str | Encoder = "minilm", *, store: EncodingStore | None = None
+        self, collection: Collection, encoder: str | Encoder = "minilm", *, store: PrivateStore | None = None
     ) -> None:
-        """Bind an encoder to a collection; a store may be given in place of the encoder's own."""
+        """Bind an encoder to a collection; a store may be given in place of the encoder's own, with memory alone."""
         self.collection = collection
-        self._store = EncodingStore(load_encoder(encoder)) if store is None else store
+        self._store = PrivateStore(EncodingStore(load_encoder(encoder))) if store is None else store
         self.encoder = self._store.encoder
         self.name = f"dense:{self.encoder.name}"
         self._keys: dict[str, bytes] = {}

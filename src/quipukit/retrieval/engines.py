@@ -5,7 +5,6 @@ operators exists it is used, and where none exists what it would take for an ope
 """
 
 import math
-import os
 import re
 import unicodedata
 from abc import ABC, abstractmethod
@@ -18,8 +17,7 @@ import numpy as np
 
 from quipukit.errors import InputError
 from quipukit.retrieval.base import Ranking
-
-PASSWORD_VARIABLE = "QUIPUKIT_ENGINE_PASSWORD"
+from quipukit.retrieval.credentials import HOW, TOKEN
 
 Hits = list[tuple[str, float]]
 T = TypeVar("T")
@@ -48,7 +46,7 @@ class Fetch(Protocol):
 
 @dataclass(frozen=True)
 class Engine(ABC):
-    """One kind of engine at one address. The address holds neither credentials nor options."""
+    """One kind of engine at one address: a value without any secret, to be stored and shown as its ``identity``."""
 
     address: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +58,7 @@ class Engine(ABC):
 
     @property
     def identity(self) -> str:
-        """The engine's spec without credentials."""
+        """The engine's spec, written in one way."""
         return f"{self.kind}+{self.address}" + (f"?{urlencode(sorted(self.options.items()))}" if self.options else "")
 
     @property
@@ -244,39 +242,39 @@ class SearXNG(Engine):
 KINDS: dict[str, type[Engine]] = {kind.kind: kind for kind in (Anserini, OpenSearch, Elasticsearch, Solr, SearXNG)}
 
 
-def read_spec(spec: str) -> tuple[Engine, tuple[str, str] | None]:
-    """Divide a spec ``kind+http[s]://[user[:password]@]host[:port]/path[?options]`` into engine and credentials.
+def read_spec(spec: str) -> Engine:
+    """Read the spec ``KIND+http[s]://host[:port]/path[?options]`` of an engine.
 
-    The password may stand in the environment instead (QUIPUKIT_ENGINE_PASSWORD); it is sent only to an engine
-    whose spec names a user.
+    What comes back can be stored and printed: a spec that holds a login is refused, without being quoted. Logins come
+    from elsewhere, see `quipukit.retrieval.credentials`.
 
-    >>> engine, login = read_spec("opensearch+https://alice:secret@host:9200/news?field=title,body")
+    >>> engine = read_spec("opensearch+https://host:9200/news?field=title,body")
     >>> engine.identity, engine.where
     ('opensearch+https://host:9200/news?field=title%2Cbody', 'OpenSearch at host:9200')
-    >>> login
-    ('alice', 'secret')
     """
+    if "@" in spec.partition("?")[0]:
+        # Before anything is parsed: a password may hold a slash, and the rest of it would pass for a path.
+        raise InputError(
+            f"the address of an engine must hold no user or password, for addresses are stored and shown; {HOW}. "
+            "Write %40 for an @ in the name of an index."
+        )
     parts = _split(spec)
     name, _, scheme = parts.scheme.partition("+")
     kind = KINDS.get(name)
-    if kind is None or scheme not in ("http", "https") or not parts.hostname:
+    if kind is None or scheme not in ("http", "https") or not parts.hostname or parts.fragment:
         known = ", ".join(KINDS)
         raise InputError(
             f"an engine is written as KIND+http://HOST/PATH or KIND+https://..., where KIND is of {known}."
         )
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    unknown = sorted(options.keys() - kind.known)
-    if unknown:
-        takes = f"it takes {', '.join(sorted(kind.known))}" if kind.known else "it takes none"
-        raise InputError(f"{kind.label} has no option {unknown[0]!r}; {takes}.")
+    if options.keys() - kind.known:
+        # Not quoted: what is unknown may be somebody's key.
+        takes = f"the options {', '.join(sorted(kind.known))} and no other" if kind.known else "no options"
+        raise InputError(f"{kind.label} takes {takes}; remove the rest. A key goes into {TOKEN}, not into the address.")
     if kind is not SearXNG and not parts.path.strip("/"):
         raise InputError(f"the address of {kind.label} lacks the index; add it: {name}+{scheme}://HOST/INDEX.")
     path = parts.path if kind is Anserini else parts.path.rstrip("/")
-    engine = kind(f"{scheme}://{parts.netloc.rpartition('@')[2]}{path}", options)
-    if not parts.username:
-        return engine, None
-    password = os.environ.get(PASSWORD_VARIABLE, "") if parts.password is None else unquote(parts.password)
-    return engine, (unquote(parts.username), password)
+    return kind(f"{scheme}://{parts.netloc}{path}", options)
 
 
 def ranking(hits: Iterable[tuple[str, float]], depth: int) -> Ranking:

@@ -26,6 +26,7 @@ import numpy as np
 
 from quipukit.errors import EngineError, InputError
 from quipukit.retrieval.base import Ranking, Retriever
+from quipukit.retrieval.credentials import HOW, authorization
 from quipukit.retrieval.engines import Call, Engine, Incomplete, ranking, read_spec
 
 Progress = Callable[[int, int], None]
@@ -36,8 +37,8 @@ _LONGEST_PAUSE = 120.0  # an engine that asks for more than this is left alone
 _LARGEST_ANSWER = 256 * 2**20
 _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _STATUS = {
-    401: "refuses access; check user and password",
-    403: "refuses access; check user and password",
+    401: f"refuses access; check user and password, or {HOW}",
+    403: f"refuses access; check user and password, or {HOW}",
     404: "has nothing at this address; check it",
     429: "is asked too often; lower the concurrency or try later",
 }
@@ -58,6 +59,8 @@ class HttpEngine(Retriever):
     [Ranking(docnos=[], scores=array([], dtype=float64)), Ranking(docnos=[], scores=array([], dtype=float64))]
     """
 
+    remote = True
+
     def __init__(
         self,
         spec: str,
@@ -70,8 +73,9 @@ class HttpEngine(Retriever):
     ) -> None:
         if timeout <= 0 or retries < 0 or concurrency < 1 or patience < 1:
             raise InputError("an engine needs timeout > 0, retries >= 0, concurrency >= 1 and patience >= 1.")
-        self.engine, self._login = read_spec(spec)
+        self.engine = read_spec(spec)
         self.name = self.identity = self.engine.identity
+        authorization(self.engine.address)  # what is wrong with a login is told now; it is not kept
         self.timeout, self.retries, self.concurrency, self.patience = timeout, retries, concurrency, patience
         self._transport = transport
 
@@ -141,12 +145,17 @@ class HttpEngine(Retriever):
                 future.cancel()
 
     def _connect(self) -> "_Wire":
+        login = authorization(self.engine.address)
         client = httpx.Client(
-            auth=self._login,
             timeout=self.timeout,
             transport=self._transport,
             limits=httpx.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
-            headers={"User-Agent": "quipukit", "Accept": "application/json", "Accept-Encoding": "gzip, deflate"},
+            headers={
+                "User-Agent": "quipukit",
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip, deflate",
+                **({"Authorization": login} if login else {}),
+            },
             # A cookie would tie the queries of a user together.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # A proxy of the environment cannot reach an engine on this machine.

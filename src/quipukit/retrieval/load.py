@@ -19,11 +19,11 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
     """
     if isinstance(name, Retriever):
         return name
-    kind, _, model = name.partition(":")
-    if "+http" in kind:
+    if is_address(name):
         from quipukit.retrieval.http import HttpEngine
 
         return HttpEngine(name)
+    kind, _, model = name.partition(":")
     if collection is None:
         raise InputError(f"{name!r} searches a collection; name one, for instance wordnet.")
     if kind == "bm25" and not model:
@@ -35,7 +35,33 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
 
         return Dense(collection, model or "minilm")
     plugin: Retriever = plugin_system(name)(collection)
+    if plugin.remote and not is_remote(name):
+        raise InputError(
+            f"{name} sends queries to other machines, and nothing says so before it is made; set remote = True on what "
+            "the plugin is made with."
+        )
     return plugin
+
+
+def is_address(name: str) -> bool:
+    """Tell whether a name is meant as the address of an engine; what may hold a password counts, right or wrong."""
+    return not name.startswith("dense:") and any(mark in name for mark in ("+http", "://", "@"))
+
+
+def system_name(name: str) -> str:
+    """Return the name of a search system as it is stored and shown: an address without login, written in one way."""
+    if not is_address(name):
+        return name
+    from quipukit.retrieval.engines import read_spec
+
+    return read_spec(name).identity
+
+
+def is_remote(name: str) -> bool:
+    """Tell whether a search system sends queries over the wire; a plugin says so by its attribute ``remote``."""
+    if is_address(name):
+        return True
+    return name in _plugins() and bool(getattr(plugin_system(name), "remote", False))
 
 
 def plugin_system(name: str) -> Any:
@@ -52,6 +78,7 @@ def load_scorer(name: str | Scorer, collection: Collection) -> Scorer:
     """Return the model that re-ranks on the user's side: ``bm25``, or a dense encoder by name (``minilm``)."""
     if isinstance(name, Scorer):
         return name
+    refuse_address(name)
     if name == "bm25":
         from quipukit.retrieval.bm25 import BM25
 
@@ -59,6 +86,12 @@ def load_scorer(name: str | Scorer, collection: Collection) -> Scorer:
     from quipukit.retrieval.dense import DenseScorer
 
     return DenseScorer(collection, name.removeprefix("dense:") if name != "dense" else "minilm")
+
+
+def refuse_address(reranker: str) -> None:
+    """Refuse an engine's address as a re-ranker: it would get the original queries."""
+    if is_address(reranker):
+        raise InputError("a re-ranker is a model on this machine, not an engine's address; name minilm or bm25.")
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, with_setting
 from quipukit.retrieval.base import Progress, Ranking, Retriever
+from quipukit.retrieval.consent import check_consent
 from quipukit.retrieval.load import load_retriever
 
 
@@ -45,14 +46,20 @@ def retrieve(
     retriever: str | Retriever = "bm25",
     depth: int | None = None,
     progress: Progress | None = None,
+    *,
+    queries: pd.DataFrame | None = None,
+    send_originals: bool = False,
 ) -> pd.DataFrame:
     """Return a Run: the documents found for every variant, as they came.
 
-    Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`.
+    Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`. A search system over the wire
+    gets no original without ``send_originals``: a table with Identity is refused, and so is one that holds any of
+    ``queries``, the originals, word for word.
     """
     obfuscated = OBFUSCATED.check(obfuscated)
     depth = depth or depth_for(obfuscated, collection)
     system = load_retriever(retriever, collection)
+    check_consent(obfuscated, system, queries, send_originals)
     rankings = search_distinct(obfuscated["query"].tolist(), system, depth, progress)
     lists = [rankings[query] for query in obfuscated["query"]]
     lengths = np.array([len(ranking.docnos) for ranking in lists], np.int64)

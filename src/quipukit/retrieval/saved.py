@@ -4,7 +4,6 @@ One file, to which lines are only ever appended: a checksum, a tab, and ``[key, 
 killed at any moment leaves at most one incomplete line at the end; it fails its checksum and is asked again.
 """
 
-import hashlib
 import json
 import os
 import zlib
@@ -15,7 +14,9 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from quipukit.errors import EngineError, FileError, InputError
+from quipukit.home import make_folder
 from quipukit.retrieval.base import Ranking, Retriever
+from quipukit.secret import keyed_hash
 
 _CHUNK = 64  # queries at a time for a retriever that cannot stream
 
@@ -33,9 +34,10 @@ class Streaming(Protocol):
 class Saved(Retriever):
     """A retriever that keeps what it found in ``folder``, and never asks for it again.
 
-    The key is a hash of the retriever's identity, the depth and the exact text of the query; texts are not stored.
-    (Whoever reads the file can still test guesses against the hashes: keep the folder as private as the queries.) An
-    index that changes behind the same address is not noticed: the folder belongs to one run.
+    The key is a hash of the retriever's identity, the depth and the exact text of the query, under the secret of this
+    installation; texts are not stored. (Whoever reads the file sees which documents were found, and can ask the same
+    index for a guess: keep the folder as private as the queries.) An index that changes behind the same address is not
+    noticed: the folder belongs to one run.
 
     ``identity`` is needed for a retriever that does not stream: it has to change whenever the answers may.
     """
@@ -46,7 +48,9 @@ class Saved(Retriever):
                 raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which tells them apart.")
             identity = retriever.identity
         self.retriever, self.name, self.identity = retriever, retriever.name, identity
+        self.remote = retriever.remote
         self.path = Path(folder) / "rankings.jsonl"
+        self._hash = keyed_hash(32)
         self._places: dict[str, tuple[int, int]] = {}  # key -> where its line stands in the file
         self._seen = 0  # bytes of the file that _places covers
 
@@ -99,7 +103,9 @@ class Saved(Retriever):
 
     def _key(self, query: str, depth: int) -> str:
         # JSON writes half surrogates as escapes, so that any text has a hash.
-        return hashlib.sha256(json.dumps([self.identity, depth, query]).encode()).hexdigest()
+        one = self._hash.copy()
+        one.update(json.dumps([self.identity, depth, query]).encode())
+        return one.hexdigest()
 
     def _refresh(self) -> None:
         """Take note of the lines that were added, by this object or by another process, since the last look."""
@@ -136,7 +142,7 @@ class _Appender:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             raise FileError(f"{path} cannot be written ({error.strerror}); choose another folder.") from None
