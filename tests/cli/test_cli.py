@@ -49,7 +49,10 @@ def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
 # --- a light start ---
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["obfuscate", "--help"], ["vectors", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["obfuscate", "--help"], ["vectors", "--help"], ["vocabulary", "--help"], ["--version"]],
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     program = (
         "import sys\nfrom quipukit.cli import main\n"
@@ -62,7 +65,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_every_verb_has_examples_in_its_help() -> None:
-    for verb in ("obfuscate", "list", "vectors", "demo"):
+    for verb in ("obfuscate", "list", "vectors", "vocabulary", "demo"):
         assert "quipukit " + verb in run(verb, "--help").stdout.split("Example", 1)[1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import quipukit
-from quipukit.experiment.codeprint import ROOMS, _syntax, code_of, code_of_object, hash_of
+from quipukit.experiment.codeprint import ROOMS, _syntax, code_of, code_of_object, files_of, hash_of
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.cmp import CMP
 
@@ -83,6 +83,14 @@ def test_every_module_that_a_stage_reaches_is_in_its_rooms(stage: str) -> None:
 def test_the_search_for_modules_finds_some() -> None:
     assert {"attackers.quia", "attackers.ranks", "encoders.store", "vectors.nearest"} <= reached(STARTS["attack"])
     assert {"mechanisms.base", "seeds", "lexical"} <= reached(STARTS["obfuscate"])
+
+
+def test_a_list_of_words_counts_as_code(tmp_path: Path) -> None:
+    assert PACKAGE / "vectors" / "offensive.txt" in files_of("obfuscate")
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("# cat\ndog\n")
+    two.write_text("# cat\ndogs\n")
+    assert hash_of([one]) != hash_of([two])
 
 
 def test_stages_have_prints_of_their_own_that_stay() -> None:

@@ -129,6 +129,12 @@ def test_punctuation_does_not_hide_a_word() -> None:
     assert (found["tokens"], found["aligned"], found["verbatim"]) == (1, 1, 0)
 
 
+def test_neither_case_nor_accents_hide_a_word() -> None:
+    queries = pd.DataFrame({"qid": ["1"], "query": ["caf\u00e9 land \u4e2d\u6587"]})
+    assert failure_rates(sent(("1", "cafe Land \u4e2d\u6587")), queries)["tokens"].item() == 1
+    assert failure_rates(sent(("1", "cave sand \u4e2d")), queries)["tokens"].item() == 0
+
+
 def test_identity_fails_always_and_other_words_never() -> None:
     found = failure_rates(sent(("1", "cat dog"), ("2", "Fish  swim?")), QUERIES).iloc[0]
     assert found[["tokens", "aligned", "verbatim", "any_verbatim"]].tolist() == [1, 1, 1, 1]

@@ -260,6 +260,7 @@ def test_installed_vectors_are_loaded_by_name(tmp_path, home, monkeypatch):
     glove(Path(), "fish 1 2\n", "med.100d")
     assert list(load_vectors("med.100d").words) == ["cat", "dog"]
     assert list(load_vectors("./med.100d").words) == ["fish"]
+    assert list(load_vectors(Path("med.100d")).words) == ["fish"]
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,19 @@ ROOMS = {
 @functools.cache
 def code_of(stage: str) -> str:
     """Return the fingerprint of the code that a stage runs."""
+    return hash_of(files_of(stage))
+
+
+def files_of(stage: str) -> list[Path]:
+    """Return the files that a stage runs or, like a list of words, reads."""
     files: list[Path] = []
     for room in ROOMS[stage]:
         spec = find_spec(f"quipukit.{room}")
         assert spec is not None and spec.origin is not None, room
         origin = Path(spec.origin)
-        files += sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
-    return hash_of(files)
+        package = origin.parent.rglob("*") if origin.name == "__init__.py" else [origin]
+        files += sorted(path for path in package if path.suffix in (".py", ".txt"))
+    return files
 
 
 def remember_code() -> None:
@@ -75,7 +81,7 @@ def code_of_object(made: Any) -> str:
 
 
 def hash_of(files: Iterable[Path]) -> str:
-    """Return a hash over the syntax of some files."""
+    """Return a hash over the syntax of some files; of other files than Python's, over their text."""
     total = hashlib.sha256()
     for file in files:
         total.update(_syntax_of(file).encode())
@@ -84,7 +90,8 @@ def hash_of(files: Iterable[Path]) -> str:
 
 @functools.cache
 def _syntax_of(file: Path) -> str:
-    return _syntax(file.read_text(encoding="utf-8"))
+    text = file.read_text(encoding="utf-8")
+    return _syntax(text) if file.suffix == ".py" else text
 
 
 def _syntax(source: str) -> str:

@@ -54,10 +54,10 @@ def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFra
 
     Columns beside the setting:
 
-    - ``tokens``: of all positions, the share that holds the original's word, punctuation aside. A variant's words are
-      set against the original's one by one: as they stand between blanks or, if their number differs, against its
-      tokens without punctuation. A variant with another number of words has no such positions; ``aligned`` is the
-      share of variants that have;
+    - ``tokens``: of all positions, the share that holds the original's word, punctuation and accents aside. A
+      variant's words are set against the original's one by one: as they stand between blanks or, if their number
+      differs, against its tokens without punctuation. A variant with another number of words has no such positions;
+      ``aligned`` is the share of variants that have;
     - ``verbatim``: of all variants, the share with the original's key;
     - ``any_verbatim``: of all queries, the share with at least one such variant, which is all an attacker needs;
     - ``variants`` and ``queries``: how many there are.
@@ -146,7 +146,8 @@ def bert_score(
 
 @lru_cache(1 << 16)
 def _bare(word: str) -> str:
-    return " ".join(tokenise(word)) or word
+    # Without accents, too: a word is looked up without them, and may be sent so.
+    return " ".join(tokenise(word, str.isascii)) or word
 
 
 # --- pairs of texts -----------------------------------------------------------------------------------------------

@@ -29,34 +29,37 @@ def load_vectors(
     """Load word vectors: the default pack, a pack or installed vectors by name, or a text file.
 
     A text file is as GloVe, word2vec and fastText write it. A name comes before a file of that name in the current
-    folder, which is then written with its folder: ``./NAME``. What was loaded once is kept as a memory-mapped folder
-    under its source's fingerprint and checked byte by byte at every load; a damaged copy is built again.
+    folder, which is then written with its folder, ``"./NAME"``, or given as a Path. What was loaded once is kept as a
+    memory-mapped folder under its source's fingerprint and checked byte by byte at every load; a damaged copy is built
+    again.
 
     ``vocabulary_filter`` removes words from the vocabulary: ``"offensive"`` for slurs and obscenities (which the
     default pack has none of), or a file with one word per line. Such a list must be public and must not depend on the
     queries: then every guarantee holds over the words that are left.
     """
-    vectors = _load(str(source or default_pack.NAME))
+    wanted = source or default_pack.NAME
+    vectors = _named(wanted) if isinstance(wanted, str) else None
+    if vectors is None:
+        vectors = _at_path(Path(wanted).expanduser())
     return vectors if vocabulary_filter is None else _filtered(vectors, word_filter(vocabulary_filter))
 
 
-def _load(name: str) -> Vectors:
+def _named(name: str) -> Vectors | None:
     name = _ALIASES.get(name.lower(), name)
     if name in PACKS:
         pack = PACKS[name]
         return _stored(vectors_home() / name, pack.fingerprint, pack.build, pack.finish)
     if _NAME.fullmatch(name) and (_named_home() / name).is_dir():
         return _load_shared(_named_home() / name)
-    path = Path(name).expanduser()
+    return None
+
+
+def _at_path(path: Path) -> Vectors:
     if path.is_dir() and (path / "meta.json").is_file():
         return load(path)
     if not path.is_file():
-        known = ", ".join([*PACKS, *(folder.name for folder, _ in _folders(_named_home()))])
-        raise FileError(f"there are no vectors {name!r}: neither a file nor one of {known}.")
-    return _from_file(path)
-
-
-def _from_file(path: Path) -> Vectors:
+        known = ", ".join([*PACKS, *installed_names()])
+        raise FileError(f"there are no vectors {str(path)!r}: neither a file nor one of {known}.")
     fingerprint = file_fingerprint(path)
     folder = vectors_home() / f"{path.stem}-{fingerprint[:12]}"
     return _stored(folder, lambda: fingerprint, lambda: read_text_vectors(path))
