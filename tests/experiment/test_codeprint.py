@@ -22,7 +22,7 @@ STARTS = {
     "likeness": ("experiment.likeness",),
 }
 # What finds and reads things, but computes nothing: its results have fingerprints of their own, or are checked.
-HANDS = {"errors", "home", "files", "registry", "trec", "__init__", "results", "guarantees", "attackers.log"}
+HANDS = {"errors", "home", "secret", "files", "registry", "trec", "__init__", "results", "guarantees", "attackers.log"}
 
 
 def modules_of(room: str) -> set[str]:
