@@ -79,7 +79,11 @@ def test_originals_may_come_from_a_file(sent: Path, collection: Path, tmp_path: 
     [
         (["--collection", "nowhere"], ["nowhere"]),
         (["--retriever", "bm52"], ["bm52", "bm25"]),
-        (["--retriever", "anserini+http://127.0.0.1:9/x", "--depth", "1"], ["Anserini", "127.0.0.1:9"]),
+        (
+            ["--retriever", "anserini+http://127.0.0.1:9/x", "--depth", "1", "--send-originals"],
+            ["Anserini", "127.0.0.1:9"],
+        ),
+        (["--retriever", "anserini+http://127.0.0.1:9/x"], ["Identity sends the original", "--send-originals"]),
         (["--reranker", "no/such-model"], ["no/such-model"]),
     ],
 )

@@ -26,6 +26,7 @@ STARTS = {
 HANDS = {
     "errors",
     "home",
+    "secret",
     "files",
     "jit",
     "terminal",

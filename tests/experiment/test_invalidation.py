@@ -225,7 +225,7 @@ def test_another_choice_is_another_experiment(
 def test_every_choice_is_looked_at() -> None:
     compared = {"n", "seed", "seeds", "topics", "depth", "k", "noise", "measures", "log_sample", "inject", "examples"}
     named = {"encoder", "systems", "log", "qrels", "queries", "vectors", "collection", "obfuscated"}
-    assert set(Options.__dataclass_fields__) == compared | named | {"specs", "skip_invalid"}
+    assert set(Options.__dataclass_fields__) == compared | named | {"specs", "skip_invalid", "send_originals"}
 
 
 def test_objects_may_change_as_files_may(village: Path, tmp_path: Path, saved: Saved) -> None:

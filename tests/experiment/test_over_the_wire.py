@@ -327,6 +327,7 @@ WITH_LOGIN = [
     "opensearch+http://{host}/news#Tr0ub4dor-zebra",
     "http://alice:Tr0ub4dor-zebra@{host}/news",
     "http://{host}/news?key=Tr0ub4dor-zebra",
+    "dense:http://alice:Tr0ub4dor-zebra@{host}/news",
 ]
 
 

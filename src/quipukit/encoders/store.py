@@ -80,6 +80,8 @@ class Encodings:
 class EncodingStore:
     """Vectors of public texts on disk: what was encoded once, by whichever process, is read from then on."""
 
+    _elsewhere = "set QUIPUKIT_HOME to another folder"
+
     def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision = "float32") -> None:
         """Open the store of an encoder, under ``folder`` or quipukit's own cache; ``float16`` takes half the space."""
         self.encoder = encoder
@@ -112,7 +114,7 @@ class EncodingStore:
                 # Two processes that need the same texts take turns, and the second finds them encoded.
                 with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
                     self._encode(texts, kind, keys, missing, progress)
-            raise ResourceError(f"{self.folder} loses what is written to it; set QUIPUKIT_HOME to another folder.")
+            raise ResourceError(f"{self.folder} loses what is written to it; {self._elsewhere}.")
 
     def lookup(self, keys: Keys) -> Encodings | None:
         """Return a view on the vectors of keys, or nothing where one of them is not there."""
@@ -193,12 +195,14 @@ class EncodingStore:
         except OSError as fault:
             reason = fault.strerror or type(fault).__name__
             raise ResourceError(
-                f"{self.folder} cannot be used ({reason}); make room there, or set QUIPUKIT_HOME to another folder."
+                f"{self.folder} cannot be used ({reason}); make room there, or {self._elsewhere}."
             ) from fault
 
 
 class PrivateStore(EncodingStore):
     """Vectors of the user's own texts: read from a shared store where it has them, kept apart from it where not."""
+
+    _elsewhere = "name another folder for the run"
 
     def __init__(self, shared: EncodingStore, folder: Path | None = None) -> None:
         """Stand before a shared store; new vectors go to the memory of this process, or below ``folder``."""

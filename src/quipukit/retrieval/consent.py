@@ -1,5 +1,6 @@
 """What may leave this machine: originals go to a search system over the wire only where the user allows it."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,10 +18,10 @@ from quipukit.text import key, tokenise
 def are_originals(sent: Iterable[str], originals: Iterable[str]) -> NDArray[np.bool_]:
     """Tell of every text whether it is one of the originals.
 
-    Compared are the letters and digits of their tokens: to the reader of a query a question mark, a hyphen or a
-    possessive that a mechanism lost makes no difference. Texts with equal keys are equal here, too.
+    Compared are the letters and digits of their tokens: to the reader of a query a question mark, a hyphen, an accent
+    or a possessive that a mechanism lost makes no difference. Texts with equal keys are equal here, too.
 
-    >>> are_originals(["baby sitter wanted", "a nanny"], ["Babysitter wanted!"]).tolist()
+    >>> are_originals(["baby sitter for zoe", "a nanny"], ["Babysitter for Zoë's!"]).tolist()
     [True, False]
     """
     known = {_bare(text) for text in originals}
@@ -80,5 +81,5 @@ def sent_in_words(sent: Mapping[str, Any]) -> str:
 
 
 def _bare(text: str) -> str:
-    letters = "".join(letter for token in tokenise(text) for letter in token if letter.isalnum())
-    return letters or key(text)
+    decomposed = unicodedata.normalize("NFKD", "".join(tokenise(text)))  # accents are then characters of their own
+    return "".join(filter(str.isalnum, decomposed)) or key(text)

@@ -45,7 +45,7 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
 
 def is_address(name: str) -> bool:
     """Tell whether a name is meant as the address of an engine; what may hold a password counts, right or wrong."""
-    return not name.startswith("dense:") and any(mark in name for mark in ("+http", "://", "@"))
+    return "://" in name or (not name.startswith("dense:") and ("+http" in name or "@" in name))
 
 
 def system_name(name: str) -> str:
