@@ -1,6 +1,8 @@
 """The adapter to ir_datasets, against its own API: datasets are registered from local files, nothing is fetched."""
 
 import datetime
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -168,3 +170,11 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         load_collection("irds:msmarco-passage/dev")
     with pytest.raises(ResourceError, match="aol-ia needs the package"):
         log_queries("irds:aol-ia")
+
+
+def test_a_home_that_cannot_be_written_says_the_fix(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    program = "from quipukit.collections.irds import IrDataset\nIrDataset('vaswani')"
+    environment = {**os.environ, "IR_DATASETS_HOME": str(tmp_path / "file" / "data")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert "ResourceError: ir_datasets cannot provide irds:vaswani" in done.stderr and "IR_DATASETS_HOME" in done.stderr

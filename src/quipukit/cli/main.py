@@ -58,6 +58,7 @@ _ADDRESS = re.compile(r"[a-z]+\+https?:[^?\s]*@[^\s]*")
 _FLAGS = re.compile(r"\b(send_originals|skip_invalid)=True\b")
 
 _INTERRUPTED = 130  # how typer ends on Ctrl-C
+_PIPE_CLOSED = 141  # how a shell reports a program that SIGPIPE ended
 
 
 def _show_version(wanted: bool) -> None:
@@ -91,24 +92,23 @@ def main(arguments: list[str] | None = None) -> None:
         say(f"quipukit: {_FLAGS.sub(_flag, str(fault))}")
         raise SystemExit(2) from None
     except SystemExit as end:
-        # Typer ends with 1 where the reader of a pipe has left.
-        if isinstance(end.__context__, BrokenPipeError) and _reader_is_gone():
-            raise SystemExit(0) from None
+        if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a fault
+            _end_with_the_reader()
         if end.code == _INTERRUPTED:
             say("quipukit: interrupted; nothing half-written was left behind.")
         raise
     except BrokenPipeError:
-        if not _reader_is_gone():
-            raise
-        raise SystemExit(0) from None
+        _end_with_the_reader()
+        raise
 
 
-def _reader_is_gone() -> bool:
-    """Tell whether a reader of what we print (head, less) has seen enough; then nothing more is written to it.
+def _end_with_the_reader() -> None:
+    """End quietly if a reader of what we print (head, less) has left: with 0, for what it wanted it has seen.
 
-    Not every broken pipe is one of ours: it may as well be a worker or an engine that is gone.
+    Where it also read progress and warnings the work may be unfinished, and the end is that of any other program: 141.
+    Not every broken pipe is one of ours; it may as well be a worker or an engine that is gone.
     """
-    left = False
+    gone = []
     for number in (1, 2):
         state = select.poll()
         state.register(number, 0)
@@ -117,8 +117,9 @@ def _reader_is_gone() -> bool:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, number)
             os.close(nowhere)
-            left = True
-    return left
+            gone.append(number)
+    if gone:
+        raise SystemExit(0 if gone == [1] else _PIPE_CLOSED)
 
 
 def _refuse_logins(arguments: list[str]) -> None:

@@ -117,13 +117,15 @@ def log_queries(id: str) -> Iterator[str]:
 
 def _load(id: str) -> Any:
     try:
-        import ir_datasets
+        with _understood(PREFIX + id):  # it makes its folder when it is imported
+            import ir_datasets
     except ImportError:
         raise ResourceError(
             f'{PREFIX}{id} needs the package ir_datasets; install it with `pip install "quipukit[datasets]"`.'
         ) from None
     try:
-        return ir_datasets.load(id)
+        with _understood(PREFIX + id):
+            return ir_datasets.load(id)
     except KeyError:
         near = difflib.get_close_matches(id, list(ir_datasets.registry), 3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`ir_datasets list` shows them all."
@@ -137,7 +139,10 @@ def _understood(name: str) -> Iterator[None]:
         yield
     except (OSError, RuntimeError, EOFError) as fault:
         reason = next(iter(str(fault).strip().splitlines()), type(fault).__name__)
-        raise ResourceError(f"ir_datasets cannot provide {name} ({reason}); see its own documentation.") from None
+        raise ResourceError(
+            f"ir_datasets cannot provide {name} ({reason}); see its documentation, or set IR_DATASETS_HOME to a folder "
+            "for its data."
+        ) from None
 
 
 def _stream(name: str, start: Callable[[], Iterable[Any]]) -> Iterator[Any]:
