@@ -14,6 +14,7 @@ NAMES = (
     "bm25",
     "encoding",
     "ranks",
+    "cliffs",
     "dense_memory",
     "experiment",
     "scale",

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import warnings
 
 import pandas as pd
 
@@ -84,7 +85,8 @@ def _others(mechanism: Mechanism) -> list[Mechanism]:
         cls = mechanism_class(name)
         for factor in (1, 2) if cls.parameter else (None,):
             value = None if factor is None else factor * default_value(cls)
-            with contextlib.suppress(SpecError):  # a vocabulary may be too small for one of them
+            with contextlib.suppress(SpecError), warnings.catch_warnings():  # a vocabulary may be too small for one
+                warnings.simplefilter("ignore")  # what is flat for another mechanism is not this author's concern
                 one = bind_one(Spec(name, tuple(seen.items()), value), vectors=words.vectors if words else None)
                 found[one.spec] = one
     if mechanism.parameter:

@@ -99,6 +99,16 @@ def _above(scores, bar):  # type: ignore[no-untyped-def]
     return count
 
 
+@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+def _product(one, other):  # type: ignore[no-untyped-def]
+    # In any order of the sum, hence vectorised: it differs by far less than EQUAL, and where a whole log is tied every
+    # entry comes here.
+    total = 0.0
+    for k in range(one.shape[0]):
+        total += one[k] * other[k]
+    return total
+
+
 @numba.njit(nogil=True, cache=True)
 def _count(scores, low, high, similarity, centres, log, own, better, tied):  # type: ignore[no-untyped-def]
     for i in range(scores.shape[0]):
@@ -113,9 +123,7 @@ def _count(scores, low, high, similarity, centres, log, own, better, tied):  # t
                     # The target itself is no other entry; undo what the count above saw of it.
                     better[i] -= strip[j] > high[i]
                 elif low[i] < strip[j] <= high[i]:
-                    exact = 0.0
-                    for k in range(centres.shape[1]):
-                        exact += centres[i, k] * log[left + j, k]
+                    exact = _product(centres[i], log[left + j])
                     if exact > similarity[i] + EQUAL:
                         better[i] += 1
                     elif exact >= similarity[i] - EQUAL:

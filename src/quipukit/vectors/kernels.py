@@ -46,12 +46,13 @@ def fold_maxima(row, tops):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def scan(offsets, slopes, base_of, radii, slack, start, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
+def scan(offsets, slopes, start, space, single_radii, slack, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
     """Keep, for every row and radius, the words of a tile that may be among the two nearest.
 
     Most tiles hold no candidate: one vectorised comparison settles them. Over a sweep of radii a bound comes before it:
     the maxima of offsets and of slopes bound every score (radii are not negative), and are an eighth of the numbers.
     """
+    base_of, radii = space[2], single_radii
     width = offsets.shape[1]
     bounded = radii.shape[1] > 1 and width % FOLDS == 0
     offset_tops = np.empty((offsets.shape[0], width // FOLDS), np.float32)
@@ -65,26 +66,41 @@ def scan(offsets, slopes, base_of, radii, slack, start, best, kept, kept_score, 
             fold_maxima(slope, slope_tops)
         for e in range(radii.shape[1]):
             radius, bar = radii[i, e], best[i, e, 1] - slack[i, e]
-            if kept_count[i, e] < 0 or (bounded and not any_above(tops, slope_tops, radius, bar)):
+            if bounded and not any_above(tops, slope_tops, radius, bar):
                 continue
             if not any_above(offset, slope, radius, bar):
                 continue
             for left in range(0, width, STRIP):
                 right = min(left + STRIP, width)
                 bar = best[i, e, 1] - slack[i, e]
-                if kept_count[i, e] >= 0 and any_above(offset[left:right], slope[left:right], radius, bar):
-                    _look(i, e, left, right, start, offset, slope, radii, slack, best, kept, kept_score, kept_count)
+                if any_above(offset[left:right], slope[left:right], radius, bar):
+                    _look(
+                        i,
+                        e,
+                        left,
+                        right,
+                        start,
+                        offset,
+                        slope,
+                        radius,
+                        space,
+                        slack,
+                        best,
+                        kept,
+                        kept_score,
+                        kept_count,
+                    )
 
 
 @numba.njit(nogil=True, cache=True)
-def _look(i, e, left, right, start, offset, slope, radii, slack, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
+def _look(i, e, left, right, start, offset, slope, radius, space, slack, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
     bar = best[i, e, 1] - slack[i, e]
     for j in range(left, right):
-        score = offset[j] + radii[i, e] * slope[j]
-        if score < bar:
+        score = offset[j] + radius * slope[j]
+        if score < bar or score == -np.inf:
             continue
-        if kept_count[i, e] == kept.shape[2] and not _make_room(i, e, bar, kept, kept_score, kept_count):
-            break
+        if kept_count[i, e] == kept.shape[2]:
+            _make_room(i, e, bar, space, kept, kept_score, kept_count)
         kept[i, e, kept_count[i, e]] = start + j
         kept_score[i, e, kept_count[i, e]] = score
         kept_count[i, e] += 1
@@ -97,44 +113,60 @@ def _look(i, e, left, right, start, offset, slope, radii, slack, best, kept, kep
 
 
 @numba.njit(nogil=True, cache=True)
-def _make_room(i, e, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
-    """Drop candidates that the bar has overtaken; where none can go, mark the search as crowded (-1)."""
+def _make_room(i, e, bar, space, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
+    """Drop candidates that the bar has overtaken; where few can go (many equal words), all but the two nearest."""
     keep = 0
     for c in range(kept.shape[2]):
         if kept_score[i, e, c] >= bar:
             kept[i, e, keep] = kept[i, e, c]
             kept_score[i, e, keep] = kept_score[i, e, c]
             keep += 1
-    kept_count[i, e] = keep if keep < kept.shape[2] else -1
-    return keep < kept.shape[2]
+    if 2 * keep > kept.shape[2]:
+        # A float64 comparison of what is there costs as much as it has room for; that of all words would cost them all.
+        first, second, _, _ = _nearest_of(kept[i, e, :keep], kept[i, e, :0], i, e, space)
+        low, high = min(first, second), max(first, second)
+        settled = 0
+        for c in range(keep):
+            if kept[i, e, c] == low or kept[i, e, c] == high:
+                kept[i, e, settled], kept_score[i, e, settled] = kept[i, e, c], kept_score[i, e, c]
+                settled += 1
+        keep = settled
+    kept_count[i, e] = keep
 
 
 @numba.njit(nogil=True, cache=True)
-def decide(matrix, bases, base_of, directions, radii, slack, best, kept, kept_score, kept_count, found, distance):  # type: ignore[no-untyped-def]
-    dimension = matrix.shape[1]
-    point = np.empty(dimension)
-    for i in range(radii.shape[0]):
-        for e in range(radii.shape[1]):
-            for k in range(dimension):
-                point[k] = bases[base_of[i], k] + radii[i, e] * directions[i, k]
+def _nearest_of(rows, more, i, e, space):  # type: ignore[no-untyped-def]
+    """Return the two nearest of some rows and of some more, and the squares of their distances, in float64."""
+    matrix, bases, base_of, directions, radii = space
+    first, second = -1, -1
+    nearest, next_nearest = np.inf, np.inf
+    for c in range(rows.shape[0] + more.shape[0]):
+        row = rows[c] if c < rows.shape[0] else more[c - rows.shape[0]]
+        square = 0.0
+        for k in range(matrix.shape[1]):
+            gap = bases[base_of[i], k] + radii[i, e] * directions[i, k] - matrix[row, k]
+            square += gap * gap
+        # Ties go to the lower row.
+        if square < nearest or (square == nearest and row < first):
+            second, next_nearest = first, nearest
+            first, nearest = row, square
+        elif square < next_nearest or (square == next_nearest and row < second):
+            second, next_nearest = row, square
+    return first, second, nearest, next_nearest
+
+
+@numba.njit(nogil=True, cache=True)
+def decide(space, long_rows, slack, best, kept, kept_score, kept_count, found, distance):  # type: ignore[no-untyped-def]
+    """Find the two nearest among the candidates and the long rows, which no scan has seen."""
+    for i in range(found.shape[0]):
+        for e in range(found.shape[1]):
             bar = best[i, e, 1] - slack[i, e]
-            first, second = -1, -1
-            nearest, next_nearest = np.inf, np.inf
-            crowded = kept_count[i, e] < 0
-            for c in range(matrix.shape[0] if crowded else kept_count[i, e]):
-                if not crowded and kept_score[i, e, c] < bar:
-                    continue
-                row = c if crowded else kept[i, e, c]
-                square = 0.0
-                for k in range(dimension):
-                    gap = point[k] - matrix[row, k]
-                    square += gap * gap
-                # Candidates come by increasing row, so a strict comparison gives ties to the lower row.
-                if square < nearest:
-                    second, next_nearest = first, nearest
-                    first, nearest = row, square
-                elif square < next_nearest:
-                    second, next_nearest = row, square
+            keep = 0
+            for c in range(kept_count[i, e]):
+                if kept_score[i, e, c] >= bar:
+                    kept[i, e, keep] = kept[i, e, c]
+                    keep += 1
+            first, second, nearest, next_nearest = _nearest_of(kept[i, e, :keep], long_rows, i, e, space)
             found[i, e, 0], found[i, e, 1] = first, second
             distance[i, e, 0], distance[i, e, 1] = np.sqrt(nearest), np.sqrt(next_nearest)
 
@@ -160,14 +192,15 @@ def all_products(matrix, point, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def gather(scores, k, slack, start, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
+def gather(scores, k, slack, start, matrix, points, bar, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
+    """Keep, for every point, the words of a tile that may be among its k nearest."""
     for i in range(scores.shape[0]):
         for left in range(0, scores.shape[1], STRIP):
             right = min(left + STRIP, scores.shape[1])
-            if kept_count[i] < 0 or not any_reach(scores[i, left:right], bar[i]):
+            if not any_reach(scores[i, left:right], bar[i]):
                 continue
             for j in range(left, right):
-                if scores[i, j] < bar[i]:
+                if scores[i, j] < bar[i] or scores[i, j] == -np.inf:
                     continue
                 if kept_count[i] == kept.shape[1]:
                     # The k-th best so far sets the bar; raising it only now keeps the common step short.
@@ -177,9 +210,12 @@ def gather(scores, k, slack, start, bar, kept, kept_score, kept_count):  # type:
                         if kept_score[i, c] >= bar[i]:
                             kept[i, keep], kept_score[i, keep] = kept[i, c], kept_score[i, c]
                             keep += 1
-                    kept_count[i] = keep if keep < kept.shape[1] else -1
-                    if kept_count[i] < 0:
-                        break
+                    if 2 * keep > kept.shape[1]:  # many equal words: compare what is there, and keep k of them
+                        chosen = np.sort(_k_nearest(matrix, points[i], kept[i, :keep], k, True))
+                        kept_score[i, : chosen.shape[0]] = kept_score[i, :keep][chosen]
+                        kept[i, : chosen.shape[0]] = kept[i, :keep][chosen]
+                        keep = chosen.shape[0]
+                    kept_count[i] = keep
                     if scores[i, j] < bar[i]:
                         continue
                 kept[i, kept_count[i]] = start + j
@@ -188,25 +224,29 @@ def gather(scores, k, slack, start, bar, kept, kept_score, kept_count):  # type:
 
 
 @numba.njit(nogil=True, cache=True)
-def rank(matrix, points, k, slack, kept, kept_score, kept_count, found):  # type: ignore[no-untyped-def]
+def _k_nearest(matrix, point, rows, k, places):  # type: ignore[no-untyped-def]
+    """Return the k nearest of some increasing rows, by (distance, row): their places among them, or the rows."""
+    squares = np.empty(rows.shape[0])
+    for c in range(rows.shape[0]):
+        square = 0.0
+        for d in range(matrix.shape[1]):
+            gap = point[d] - matrix[rows[c], d]
+            square += gap * gap
+        squares[c] = square
+    # Rows come in increasing order, so a stable sort gives ties to the lower row.
+    order = np.argsort(squares, kind="mergesort")[:k]
+    return order if places else rows[order]
+
+
+@numba.njit(nogil=True, cache=True)
+def rank(matrix, points, k, slack, long_rows, kept, kept_score, kept_count, found):  # type: ignore[no-untyped-def]
+    """Rank the candidates and the long rows, which no scan has seen."""
     for i in range(points.shape[0]):
-        crowded = kept_count[i] < 0
-        if crowded:
-            rows = np.arange(matrix.shape[0])
-        else:
-            rows = kept[i, : kept_count[i]].copy()
-            if kept_count[i] > k:
-                scores = kept_score[i, : kept_count[i]]
-                bar = np.partition(scores, kept_count[i] - k)[kept_count[i] - k] - slack[i]
-                rows = rows[scores >= bar]
-        squares = np.empty(rows.shape[0])
-        for c in range(rows.shape[0]):
-            square = 0.0
-            for d in range(matrix.shape[1]):
-                gap = points[i, d] - matrix[rows[c], d]
-                square += gap * gap
-            squares[c] = square
-        # Rows come in increasing order, so a stable sort gives ties to the lower row.
-        order = np.argsort(squares, kind="mergesort")
-        for c in range(min(k, rows.shape[0])):
-            found[i, c] = rows[order[c]]
+        rows = kept[i, : kept_count[i]].copy()
+        if kept_count[i] > k:
+            scores = kept_score[i, : kept_count[i]]
+            bar = np.partition(scores, kept_count[i] - k)[kept_count[i] - k] - slack[i]
+            rows = rows[scores >= bar]
+        rows = np.sort(np.concatenate((rows, long_rows)))
+        chosen = _k_nearest(matrix, points[i], rows, k, False)
+        found[i, : chosen.shape[0]] = chosen

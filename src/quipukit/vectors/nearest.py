@@ -5,6 +5,10 @@ by at most a bound that is *proved* from the length of the sum and the norms (Hi
 Numerical Algorithms, 2002, section 3.1), so the words whose score lies within twice that bound of the best are
 the only ones that can be nearest. Those few are compared again in float64. The answer is therefore that of a
 float64 brute force, and does not depend on tiles, blocks, threads or the BLAS in use. Ties go to the lower row.
+
+The bound grows with the longest vector, so a few rows much longer than the others (one corrupt line of a file) would
+make every word a candidate: they stand aside, and are compared in float64 with every point. Where more words are equal
+than a list of candidates holds, the list is settled in float64 when it is full.
 """
 
 import os
@@ -25,6 +29,8 @@ Rows = NDArray[np.int64]
 BLOCK = 512
 TILE = 512
 _KEPT = 64
+# Rows that stand aside: so many at the most, and longer than so many times the median.
+_ASIDE, _LONG = 64, 4.0
 
 _T = TypeVar("_T")
 
@@ -92,10 +98,9 @@ def nearest_two(
     count, dimension = directions.shape
     matrix = np.asarray(matrix)  # slicing a memory map is slow Python; a view of it is not
     radii = np.ascontiguousarray(radii, dtype=np.float64)
-    largest = float(np.sqrt(2 * half_norms.max(initial=0.0)))
+    long_rows, largest, halves = _set_aside(half_norms)
     reach = np.linalg.norm(bases, axis=1)[base_of][:, None] + radii * np.linalg.norm(directions, axis=1)[:, None]
     slack = 2 * error_bound(dimension) * (reach + largest) * largest
-    halves = half_norms.astype(np.float32)
     found = np.empty((count, radii.shape[1], 2), np.int64)
     distance = np.empty((count, radii.shape[1], 2), np.float64)
 
@@ -104,30 +109,27 @@ def nearest_two(
     def search(start: int) -> None:
         part = slice(start, min(start + block, count))
         used, local = np.unique(base_of[part], return_inverse=True)
-        _search_block(
-            matrix, halves, bases[used], local, directions[part], radii[part], slack[part], found[part], distance[part]
-        )
+        space = (matrix, bases[used], local, directions[part], radii[part])
+        _search_block(space, halves, long_rows, slack[part], found[part], distance[part])
 
     in_threads(search, range(0, count, block))
     return found, distance
 
 
+# What is searched (matrix), and the points: bases, the base of each, directions, radii.
+_Space = tuple[Singles, Floats, Rows, Floats, Floats]
+
+
 def _search_block(
-    matrix: Singles,
-    halves: Singles,
-    bases: Floats,
-    base_of: Rows,
-    directions: Floats,
-    radii: Floats,
-    slack: Floats,
-    found: Rows,
-    distance: Floats,
+    space: _Space, halves: Singles, long_rows: Rows, slack: Floats, found: Rows, distance: Floats
 ) -> None:
+    matrix, bases, base_of, directions, radii = space
     count, sweep = radii.shape
     if sweep == 1:
         # One radius: the noisy points themselves, and nothing to add to their product.
         directions = bases[base_of] + radii * directions
         bases, base_of, radii = np.zeros((1, bases.shape[1])), np.zeros_like(base_of), np.ones_like(radii)
+        space = (matrix, bases, base_of, directions, radii)
     # One product for both: a narrow one of its own for the few bases would cost as much as a wide one.
     stacked = np.concatenate([directions, bases]).astype(np.float32)
     buffer = np.empty(len(stacked) * TILE, np.float32)
@@ -136,16 +138,33 @@ def _search_block(
     kept = np.empty((count, sweep, _KEPT), np.int64)
     kept_score = np.empty((count, sweep, _KEPT), np.float32)
     kept_count = np.zeros((count, sweep), np.int64)
+    candidates = (single_slack, best, kept, kept_score, kept_count)
     for start in range(0, len(matrix), TILE):
         tile = matrix[start : start + TILE]
         scores = buffer[: len(stacked) * len(tile)].reshape(len(stacked), len(tile))
         np.matmul(stacked, tile.T, out=scores)
         slopes, offsets = scores[:count], scores[count:]
         offsets -= halves[start : start + TILE]
-        kernels.scan(offsets, slopes, base_of, single_radii, single_slack, start, best, kept, kept_score, kept_count)
-    kernels.decide(
-        matrix, bases, base_of, directions, radii, single_slack, best, kept, kept_score, kept_count, found, distance
-    )
+        kernels.scan(offsets, slopes, start, space, single_radii, *candidates)
+    kernels.decide(space, long_rows, *candidates, found, distance)
+
+
+def _set_aside(half_norms: Floats) -> tuple[Rows, float, Singles]:
+    """Return the few rows that are much longer than the others, the norm of the longest of the others, and halves.
+
+    Half norms are returned in float32, infinite for the rows that stand aside: no scan takes them for near.
+    """
+    halves = half_norms.astype(np.float32)
+    if not len(halves):
+        return np.empty(0, np.int64), 0.0, halves
+    # Half norms are squares: four times the length is sixteen times the square.
+    limit = _LONG**2 * float(np.median(half_norms))
+    long_rows = np.flatnonzero(half_norms > limit)
+    if len(long_rows) > _ASIDE:
+        long_rows = np.sort(long_rows[np.argsort(half_norms[long_rows], kind="stable")[-_ASIDE:]])
+    halves[long_rows] = np.inf
+    rest = np.where(np.isinf(halves), 0.0, half_norms)
+    return long_rows, float(np.sqrt(2 * rest.max())), halves
 
 
 # --- distances to all words -------------------------------------------------------------------------------------
@@ -172,10 +191,9 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
     """Find the k rows nearest to each point, by increasing (distance, row); -1 fills up where rows are too few."""
     count, dimension = points.shape
     matrix = np.asarray(matrix)
-    largest = float(np.sqrt(2 * half_norms.max(initial=0.0)))
+    long_rows, largest, halves = _set_aside(half_norms)
     slack = 2 * error_bound(dimension) * (np.linalg.norm(points, axis=1) + largest) * largest
     slack = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
-    halves = half_norms.astype(np.float32)
     singles = points.astype(np.float32)
     found = np.full((count, k), -1, np.int64)
     block = block_size(count)
@@ -193,8 +211,8 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
             scores = buffer[: size * len(tile)].reshape(size, len(tile))
             np.matmul(singles[part], tile.T, out=scores)
             scores -= halves[left : left + TILE]
-            kernels.gather(scores, k, slack[part], left, bar, kept, kept_score, kept_count)
-        kernels.rank(matrix, points[part], k, slack[part], kept, kept_score, kept_count, found[part])
+            kernels.gather(scores, k, slack[part], left, matrix, points[part], bar, kept, kept_score, kept_count)
+        kernels.rank(matrix, points[part], k, slack[part], long_rows, kept, kept_score, kept_count, found[part])
 
     in_threads(search, range(0, count, block))
     return found
