@@ -50,6 +50,23 @@ def utilities(found: Comparison) -> pd.DataFrame:
 # --- the numbers ---
 
 
+def test_a_curve_that_spans_little_of_the_diagonal_is_not_ranked() -> None:
+    flat = {("A", value): ([0.0] * 40, [0.5 + value / 100] * 40) for value in (1, 5, 9)}
+    wide = {("B", value): ([value / 10] * 40, [value / 20] * 40) for value in (1, 5, 9)}
+    other = {key: (risk, [score / 2 for score in found]) for key, (risk, found) in (flat | wide).items()}
+    found = compare_results(tiny_result(flat | wide), tiny_result(other), replicates=500)
+    assert found.scores.set_index("mechanism")["rankable"].to_dict() == {"A": False, "B": True}
+    (note,) = (note for note in found.notes if note.startswith("Not ranked"))
+    assert "A." in note and "less than 10 % of the diagonal" in note
+
+
+def test_curves_are_read_from_most_to_least_hidden() -> None:
+    first, second = tiny_result(FIRST, hides_more="larger"), tiny_result(SECOND, hides_more="larger")
+    usual = compare_results(tiny_result(FIRST), tiny_result(SECOND), replicates=500).scores.iloc[0]
+    turned = compare_results(first, second, replicates=500).scores.iloc[0]
+    assert (turned["first"], turned["second"]) == pytest.approx((-usual["first"], -usual["second"]))
+
+
 def test_scores_and_means_by_hand() -> None:
     found = compare_results(tiny_result(FIRST), tiny_result(SECOND), replicates=500)
     row = found.scores.iloc[0]

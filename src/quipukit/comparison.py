@@ -20,8 +20,9 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import DIFFERENCES, Grid, grids, holm, per_query
+from quipukit.measures.bootstrap import DIFFERENCES, Grid, Side, grids, holm, per_query
 from quipukit.measures.intervals import LEVEL, Floats
+from quipukit.measures.quipu import NARROW, quipu_score
 from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
 from quipukit.specs import format_value
 
@@ -44,10 +45,11 @@ Setting = tuple[str, str, float]
 class Comparison:
     """Two results compared; differences are first - second.
 
-    ``scores``: mechanism, attacker, measure, settings (how many both have), first, second, difference, low, high, p,
-    p_holm. ``settings``: mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and
-    the same numbers. ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the
-    second and of both; ``paired`` tells whether the same were drawn for both.
+    ``scores``: mechanism, attacker, measure, settings (how many both have), rankable (whether both curves span enough
+    of the diagonal for one to be called better), first, second, difference, low, high, p, p_holm. ``settings``:
+    mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and the same numbers.
+    ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the second and of both;
+    ``paired`` tells whether differences were formed query by query.
     """
 
     measure: str
@@ -86,7 +88,9 @@ def compare_results(
         raise InputError("the results have no setting in common: the first has {}, the second {}.".format(*names))
     paired, common, why = _pairing(first, second, frames)
     keep = common if paired else None
-    sides = [{grid.attacker: grid for grid in grids(*_cut(pair, both, keep)).values()} for pair in frames]
+    # The first says which values hide more, so that both curves are read the same way.
+    cuts = [_cut(pair, both, keep) for pair in frames]
+    sides = [{grid.attacker: grid for grid in grids(*cut, first.hides_more).values()} for cut in cuts]
     attackers = [name for name in sides[0] if name in sides[1]]
     if not attackers:
         raise InputError(
@@ -113,12 +117,13 @@ def compare_results(
         level=level,
         replicates=replicates,
         differs=_differs(first, second, systems),
-        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", *_FOUND, "p_holm"]),
+        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", "rankable", *_FOUND, "p_holm"]),
         settings=means[[*SETTING, "side", "attacker", "measure", *_FOUND, "p_holm"]],
         notes=(
             *why,
             *_equal(means),
             *_lone(lone),
+            *_narrow(table),
             *_missing(settings, both),
             *_attackers(sides),
             *_few(sizes),
@@ -220,7 +225,10 @@ class _Test:
         if not counts:
             return pd.DataFrame()
         own, other = (np.column_stack([_curve(grid, name) for name in counts]) for grid in (first, second))
-        names = [{"mechanism": name, "settings": count} for name, count in counts.items()]
+        names = [
+            {"mechanism": name, "settings": count, "rankable": all(_rankable(grid, name) for grid in (first, second))}
+            for name, count in counts.items()
+        ]
         return self._family(names, own, other, DIFFERENCES)
 
     def _family(self, names: list[dict[str, Any]], own: Floats, other: Floats, limits: Limits) -> pd.DataFrame:
@@ -241,8 +249,18 @@ def _counts(grid: Grid) -> dict[str, int]:
 
 
 def _curve(grid: Grid, mechanism: str) -> Floats:
+    return per_query(*_sides_of(grid, mechanism))
+
+
+def _rankable(grid: Grid, mechanism: str) -> bool:
+    """Tell whether a curve spans enough of the diagonal for its score to be called better or worse than another."""
+    risk, utility = _sides_of(grid, mechanism)
+    return quipu_score(np.column_stack([risk.means, utility.means])).rankable
+
+
+def _sides_of(grid: Grid, mechanism: str) -> tuple[Side, Side]:
     columns = [number for number, (name, *_) in enumerate(grid.settings) if name == mechanism]
-    return per_query(grid.risk.columns(columns), grid.utility.columns(columns))
+    return grid.risk.columns(columns), grid.utility.columns(columns)
 
 
 # --- what else differs --------------------------------------------------------------------------------------------
@@ -309,6 +327,17 @@ def _lone(lone: list[str]) -> list[str]:
     return [f"One common setting makes no curve and has no score, see the settings: {', '.join(lone)}."]
 
 
+def _narrow(scores: pd.DataFrame) -> list[str]:
+    """Name the mechanisms whose curves span too little of the diagonal to be compared by their scores."""
+    if scores.empty or scores["rankable"].all():
+        return []
+    names = ", ".join(dict.fromkeys(scores.loc[~scores["rankable"].astype(bool), "mechanism"]))
+    return [
+        f"Not ranked, see the settings: {names}. Their curves span less than {100 * NARROW:g} % of the diagonal in one "
+        "of the results, so their scores are close to 0 whatever they do."
+    ]
+
+
 def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
     return [
         f"Attackers only in the {which}: {', '.join(alone)}."
@@ -321,8 +350,8 @@ def _few(sizes: list[int]) -> list[str]:
     if min(sizes) >= FEW:
         return []
     return [
-        f"{min(sizes)} {'query is' if min(sizes) == 1 else 'queries are'} few: where differences are skewed, a test at 5 % may be wrong more often than that. "
-        f"Trust it from {FEW} queries on."
+        f"{min(sizes)} {'query is' if min(sizes) == 1 else 'queries are'} few: where differences are skewed, a test at "
+        f"5 % may be wrong more often than that. Trust it from {FEW} queries on."
     ]
 
 
