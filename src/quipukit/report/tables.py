@@ -26,13 +26,13 @@ def table_1(blocks: Sequence[Block]) -> Sheet:
     words = [
         "QuIPU score of every mechanism against every attacker: twice the signed area between the curve of its "
         "settings and the diagonal of the risk-utility plane; positive where more is found than given away.",
-        "In brackets the 95 % bootstrap interval over queries.",
+        "In brackets the 95 % interval over queries (studentized bootstrap).",
         "In braces the least and the largest score of a single noise seed."
         if seeds
         else "One noise seed; `quipukit evaluate --seeds 3` would show the spread over the noise.",
         "Bold: the best of a column.",
-        f"{WORSE} significantly worse than the best (paired bootstrap over queries, Holm's correction over all pairs "
-        "of mechanisms, 5 %); without the mark, chance may explain the difference.",
+        f"{WORSE} significantly worse than the best (queries paired, labels exchanged and studentized draws, "
+        "Holm's correction over all pairs of mechanisms, 5 %); without the mark, chance may explain the difference.",
     ]
     flags = pd.concat(frames)[["single", "monotone"]] if frames else pd.DataFrame({"single": [], "monotone": []})
     if flags["single"].any():
@@ -76,7 +76,8 @@ def companions(block: Block) -> Sheet:
         caption=f"HV: hypervolume, the area under the best {block.measure} reached at each risk, over that of the "
         f"original queries. U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} "
         "where none is that safe. Neither depends on the order of the settings. Bold: the best of a column. The best "
-        "setting is chosen on the queries it is measured on, so expect a little less on others.",
+        "setting is chosen by its means on these queries: expect less utility and more risk on others, and see "
+        "`quipukit recommend` for what can be certified.",
     )
 
 
@@ -128,7 +129,8 @@ def points(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, shown),
         caption=("Mean utility, and mean risk against each attacker" if block.judged else "Mean risk")
-        + ", with 95 % bootstrap intervals over queries.",
+        + ", with 95 % intervals over queries: of risks over all that were sent, of utilities over all that were "
+        "judged. They hold for any number of queries, one setting at a time.",
         stubs=2,
     )
 
