@@ -239,7 +239,7 @@ def test_how_many_queries_a_candidate_needs_is_what_certifies_it() -> None:
     found = quiet(43, 10, hits=1).recommend()
     assert found.best is None and found.candidate_needs is not None
     needs = int(found.candidate_needs)
-    assert found.any_needs < needs and "and a setting without a hit" in found.sentence
+    assert found.any_needs < needs and "; a setting without a hit takes" in found.sentence
     for queries, enough in ((needs, True), (needs - 1, False)):
         assert (clopper_pearson(queries / 43, queries, 0.999 * 0.05 / 10) <= 0.1) == enough
     over = quiet(43, 10, hits=4).recommend(max_risk=4 / 43)

@@ -347,11 +347,12 @@ def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
 
 
 def _few(sizes: list[int]) -> list[str]:
-    if min(sizes) >= FEW:
+    least = min(sizes)
+    if least >= FEW:
         return []
     return [
-        f"{min(sizes)} {'query is' if min(sizes) == 1 else 'queries are'} few: where differences are skewed, a test at "
-        f"5 % may be wrong more often than that. Trust it from {FEW} queries on."
+        f"{least} {'query is' if least == 1 else 'queries are'} few: where differences are skewed, a test at 5 % may "
+        f"be wrong more often than that. Trust it from {FEW} queries on."
     ]
 
 

@@ -265,7 +265,7 @@ def test_without_ceilings_shares_are_unknown() -> None:
     assert block.points["kept"].isna().all() and "Original, as many documents" not in by_name(
         tables.references([block])
     )
-    assert "of what the original finds" not in words.findings(block)[0].within
+    assert "users keep" not in words.findings(block)[0].within
 
 
 def test_many_mechanisms_can_still_be_told_apart() -> None:

@@ -58,9 +58,9 @@ def _needed(advice: "Recommendation", candidate: "Choice") -> str:
         text = "No number of queries with results like these would certify it"
     least = advice.least_risky
     if least.name != candidate.name and advice.least_needs < needs:
-        text += f", the least risky setting, {least.name}, about {advice.least_needs:,.0f}"
+        text += f"; {least.name}, the least risky, takes about {advice.least_needs:,.0f}"
     if advice.any_needs < min(needs, advice.least_needs):
-        text += f", and a setting without a hit {advice.any_needs:,.0f}"
+        text += f"; a setting without a hit takes {advice.any_needs:,.0f}"
     return f"{text}."
 
 

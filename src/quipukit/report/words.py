@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
 from quipukit.measures.quipu import NARROW, ORIGINAL
+from quipukit.measures.resampling import FEW
 from quipukit.report.blocks import SCORES, Block
 from quipukit.report.sheet import interval, number, percent, share
 from quipukit.results import Result
@@ -90,7 +92,10 @@ def safest(block: Block) -> list[tuple[str, str]]:
         if len(rows):
             row = rows.loc[rows["risk"].idxmin()]
             name = setting_name(row["mechanism"], row["parameter"], row["value"])
-            found.append((who, f"{name}: {number(row['risk'])} {interval(row['risk_low'], row['risk_high'])}"))
+            # Its own interval would not survive the choice of the least among many.
+            bound = f"at most {number(row['risk_bound'])} on new queries"
+            chosen = f"the choice among {len(rows)} settings allowed for"
+            found.append((who, f"{name}: {number(row['risk'])}, {bound}, {chosen}"))
     return found
 
 
@@ -154,19 +159,14 @@ def _unranked(scores: pd.DataFrame) -> str:
 
 
 def _within(block: Block, who: str) -> str:
-    rows = block.points[(block.points["attacker"] == who) & block.points["mechanism"].isin(block.mechanisms)]
-    safe = rows[rows["risk"] <= BUDGET + 1e-9]
-    if safe.empty:
-        return f"No setting keeps the risk within {share(BUDGET)}."
-    row = safe.loc[safe["utility"].idxmax()]
-    name = setting_name(row["mechanism"], row["parameter"], row["value"])
-    part = ""
-    if row["kept"] == row["kept"]:
-        part = f", {percent(row['kept'])} of what the original finds among as many documents"
-    return (
-        f"At a risk of at most 10 %, {name} finds most: {block.measure} {number(row['utility'])} "
-        f"{interval(row['utility_low'], row['utility_high'])}{part}, at a risk of {share(row['risk'])}."
-    )
+    """Return what `recommend` says to a budget of 10 %, or why it says nothing."""
+    if not block.mechanisms:
+        return ""
+    try:
+        advice = block.result.recommend(max_risk=BUDGET, attacker=who, measure=block.measure, system=block.system)
+    except InputError as refusal:
+        return f"Nothing is recommended: {refusal}"
+    return advice.sentence
 
 
 # --- what was run -------------------------------------------------------------------------------------------------
@@ -228,7 +228,17 @@ def limits(results: Sequence[Result]) -> list[str]:
                 f"{own}the attacker's log has {log['size']:,} queries; a larger one holds more that the "
                 "original can be taken for."
             )
-        if count < 50:
+        if result.log_coverage < 1:
+            found.append(
+                f"{own}the attacker's log holds {len(result.in_log)} of the {count} originals and was not completed, "
+                f"so no risk can exceed {result.log_coverage:.3f}, whatever the mechanism does."
+            )
+        if count < FEW:
+            found.append(
+                f"{own}{count} queries are very few: a difference called significant at 5 % may be chance more often "
+                "than that where differences are skewed (docs/reliability.md)."
+            )
+        elif count < 50:
             found.append(f"{own}{count} queries are few; look at the intervals before you look at the order.")
         if len(result.seeds) == 1:
             found.append(
