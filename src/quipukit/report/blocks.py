@@ -36,7 +36,7 @@ class Block:
     result: Result
     system: str | None
     measure: str
-    run: str  # what the result is called among those of the report
+    run: str = ""  # what the result is called among those of the report
 
     @property
     def judged(self) -> bool:
@@ -120,7 +120,7 @@ class Block:
         """
         table = self._scored.copy()
         for score, prefix in SCORES.items():
-            ranked = table[table["rankable"]] if score == "quipu" else table
+            ranked = ranked_by(score, table)
             best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
             champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
             names = list(zip(table["attacker"], table["mechanism"], strict=True))
@@ -225,6 +225,11 @@ class Block:
                 other = row.second if champion == row.first else row.first
                 found[row.attacker, other] = float(row.p_holm)
         return found
+
+
+def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a score can rank: curves that span enough of the diagonal, volumes that are not 0."""
+    return table[table["rankable"] if score == "quipu" else table["hypervolume"] > 0]
 
 
 def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[Block]:

@@ -10,7 +10,7 @@ from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
 from quipukit.measures.quipu import NARROW, ORIGINAL
 from quipukit.measures.resampling import FEW
-from quipukit.report.blocks import SCORES, Block
+from quipukit.report.blocks import SCORES, Block, ranked_by
 from quipukit.report.sheet import interval, number, percent, share
 from quipukit.results import Result
 from quipukit.specs import format_value
@@ -125,11 +125,11 @@ def setting_name(mechanism: str, parameter: str, value: float) -> str:
 def _leader(block: Block, who: str, score: Score) -> Leader:
     by, prefix = {"quipu": "QuIPU", "hypervolume": "hypervolume"}[score], SCORES[score]
     scores = block.scores[block.scores["attacker"] == who]
-    ranked = scores[scores["rankable"]] if score == "quipu" else scores
+    ranked = ranked_by(score, scores)
     unranked = _unranked(scores[~scores["rankable"]]) if score == "quipu" else ""
     if ranked.empty:
-        caution = unranked or "Only references were run; add a mechanism."
-        return Leader(by, "none", "", "", "", caution)
+        caution = unranked or "No mechanism finds anything at a risk below 1."
+        return Leader(by, "none", "", "", "", caution if len(scores) else "Only references were run; add a mechanism.")
     row = ranked[ranked[f"{prefix}best"]].iloc[0]
     level = list(ranked.loc[~ranked[f"{prefix}best"] & ~ranked[f"{prefix}worse"], "mechanism"])
     rivals = ""
