@@ -76,6 +76,11 @@ def _three_seeds(rng: np.random.Generator, queries: int, risk: Floats) -> Floats
     return rng.binomial(3, chance) / 3
 
 
+def _graded(rng: np.random.Generator, queries: int, risk: Floats) -> Floats:
+    """Draw scores of any size, most of them small."""
+    return rng.beta(0.3, 0.3 / risk - 0.3, (queries, len(risk)))
+
+
 def _level(draw: Callable[[np.random.Generator, int, Floats], Floats], hits: bool) -> Truth:
     return Truth(np.full(SETTINGS, _OVER), np.full(SETTINGS, 0.5), hits, draw)
 
@@ -86,6 +91,7 @@ TRUTHS = {
     "just over, shared ease": _level(_shared, True),
     "mixed, riskier finds more": Truth(_SPREAD, 0.1 + 0.5 * np.sqrt(_SPREAD), True, _shared),
     "ties": _level(_ties, True),
+    "mixed, graded scores": Truth(_SPREAD, 0.1 + 0.5 * np.sqrt(_SPREAD), False, _graded),
     "reciprocal ranks": _level(_reciprocal, False),
     "three seeds": _level(_three_seeds, False),
 }

@@ -168,6 +168,14 @@ def test_in_results_of_earlier_versions_no_share_is_known() -> None:
     assert found.best is not None and found.best.kept is None and found.original == pytest.approx(0.8)
 
 
+def test_a_certified_setting_of_too_little_utility_is_not_denied() -> None:
+    """A@1 is certified at 0.27 but finds 0.2; A@5, which finds 0.6, is not."""
+    found = by_hand(max_risk=0.27, min_utility=0.55)
+    assert found.best is None and found.settings["certified"].any() and found.candidate is not None
+    assert found.sentence.startswith("No setting that reaches nDCG@10 0.55 can be certified (statistics)")
+    assert found.candidate.name == "A@5" and "A@1" not in found.sentence
+
+
 def test_without_the_original_utility_is_told_as_it_is() -> None:
     found = tiny_result({key: HAND[key] for key in (("A", 1.0), ("A", 5.0))}).recommend(max_risk=0.3)
     assert found.best.kept is None and "users reach nDCG@10 0.60" in found.sentence  # type: ignore[union-attr]
