@@ -209,6 +209,13 @@ def test_few_queries_prove_little() -> None:
         assert any("queries are few" in note for note in notes) is told
 
 
+def test_measures_that_count_documents_are_not_cut_off() -> None:
+    counts = np.arange(30.0)
+    first, second = (tiny_result({("A", 1): ([0] * 30, list(counts + shift))}) for shift in (6 + np.sin(counts), 0))
+    row = utilities(compare_results(first, second)).iloc[0]
+    assert row["difference"] == pytest.approx(6, abs=0.3) and row["low"] < 6 < row["high"] and row["low"] > 5
+
+
 def test_risks_of_queries_without_judgements_are_compared_too() -> None:
     """Of 40 queries 30 are judged; the other 10 were sent all the same, and found in the first result alone."""
     table = {("A", 1): ([0.0] * 30 + [1.0] * 10, [0.5] * 40), ("A", 2): ([0.0] * 40, [0.5] * 40)}

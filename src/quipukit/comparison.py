@@ -10,6 +10,7 @@ the same attacker, or for all settings of the same attacker or measure.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -201,6 +202,7 @@ def _pairing(
 
 
 _MEANS: Limits = (-1.0, 1.0)
+_NONE: Limits = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class _Test:
         place = {setting: number for number, setting in enumerate(second.settings)}
         own, other = getattr(first, side), getattr(second, side).columns([place[one] for one in first.settings])
         names = [dict(zip(SETTING, setting, strict=True)) for setting in first.settings]
-        return self._family(names, own.measured, other.measured, _MEANS)
+        return self._family(names, own.measured, other.measured, _limits(_MEANS, own, other))
 
     def curves(self, first: Grid, second: Grid) -> pd.DataFrame:
         """Compare the QuIPU score of every mechanism with a curve."""
@@ -229,7 +231,8 @@ class _Test:
             {"mechanism": name, "settings": count, "rankable": all(_rankable(grid, name) for grid in (first, second))}
             for name, count in counts.items()
         ]
-        return self._family(names, own, other, DIFFERENCES)
+        limits = _limits(DIFFERENCES, first.risk, first.utility, second.risk, second.utility)
+        return self._family(names, own, other, limits)
 
     def _family(self, names: list[dict[str, Any]], own: Floats, other: Floats, limits: Limits) -> pd.DataFrame:
         """Return one row per difference, with p-values corrected for their number."""
@@ -242,6 +245,12 @@ class _Test:
         numbers = zip(*means, means[0] - means[1], *judged, strict=True)
         rows = [{**name, **dict(zip(_FOUND, row, strict=True))} for name, row in zip(names, numbers, strict=True)]
         return pd.DataFrame(rows).assign(p_holm=holm(judged.p))
+
+
+def _limits(usual: Limits, *sides: Side) -> Limits:
+    """Return what a difference can be at all: measures of utility that count documents know no limit."""
+    usually = all(((side.scores >= 0) & (side.scores <= 1)).all() for side in sides)
+    return usual if usually else _NONE
 
 
 def _counts(grid: Grid) -> dict[str, int]:
