@@ -23,7 +23,7 @@ from quipukit.errors import InputError
 from quipukit.frames import SETTING
 from quipukit.measures.bootstrap import DIFFERENCES, Grid, Side, grids, holm, per_query
 from quipukit.measures.intervals import LEVEL, Floats
-from quipukit.measures.quipu import NARROW, quipu_score
+from quipukit.measures.quipu import NARROW, diagonal_share, rankable
 from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
 from quipukit.specs import format_value
 
@@ -264,7 +264,8 @@ def _curve(grid: Grid, mechanism: str) -> Floats:
 def _rankable(grid: Grid, mechanism: str) -> bool:
     """Tell whether a curve spans enough of the diagonal for its score to be called better or worse than another."""
     risk, utility = _sides_of(grid, mechanism)
-    return quipu_score(np.column_stack([risk.means, utility.means])).rankable
+    along = (risk.means + utility.means) / math.sqrt(2)
+    return bool(rankable(diagonal_share(along.min(), along.max())))
 
 
 def _sides_of(grid: Grid, mechanism: str) -> tuple[Side, Side]:
