@@ -50,6 +50,23 @@ def utilities(found: Comparison) -> pd.DataFrame:
 # --- the numbers ---
 
 
+def test_a_curve_that_spans_little_of_the_diagonal_is_not_ranked() -> None:
+    flat = {("A", value): ([0.0] * 40, [0.5 + value / 100] * 40) for value in (1, 5, 9)}
+    wide = {("B", value): ([value / 10] * 40, [value / 20] * 40) for value in (1, 5, 9)}
+    other = {key: (risk, [score / 2 for score in found]) for key, (risk, found) in (flat | wide).items()}
+    found = compare_results(tiny_result(flat | wide), tiny_result(other), replicates=500)
+    assert found.scores.set_index("mechanism")["rankable"].to_dict() == {"A": False, "B": True}
+    (note,) = (note for note in found.notes if note.startswith("Not ranked"))
+    assert "A." in note and "less than 10 % of the diagonal" in note
+
+
+def test_curves_are_read_from_most_to_least_hidden() -> None:
+    first, second = tiny_result(FIRST, hides_more="larger"), tiny_result(SECOND, hides_more="larger")
+    usual = compare_results(tiny_result(FIRST), tiny_result(SECOND), replicates=500).scores.iloc[0]
+    turned = compare_results(first, second, replicates=500).scores.iloc[0]
+    assert (turned["first"], turned["second"]) == pytest.approx((-usual["first"], -usual["second"]))
+
+
 def test_scores_and_means_by_hand() -> None:
     found = compare_results(tiny_result(FIRST), tiny_result(SECOND), replicates=500)
     row = found.scores.iloc[0]
@@ -190,6 +207,13 @@ def test_few_queries_prove_little() -> None:
     for queries, told in ((19, True), (20, False)):
         notes = compare_results(make_result(queries), make_result(queries), replicates=10).notes
         assert any("queries are few" in note for note in notes) is told
+
+
+def test_measures_that_count_documents_are_not_cut_off() -> None:
+    counts = np.arange(30.0)
+    first, second = (tiny_result({("A", 1): ([0] * 30, list(counts + shift))}) for shift in (6 + np.sin(counts), 0))
+    row = utilities(compare_results(first, second)).iloc[0]
+    assert row["difference"] == pytest.approx(6, abs=0.3) and row["low"] < 6 < row["high"] and row["low"] > 5
 
 
 def test_risks_of_queries_without_judgements_are_compared_too() -> None:

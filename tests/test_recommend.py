@@ -26,10 +26,16 @@ REFERENCES = ("Identity", "Random")
 
 
 def tiny_result(
-    table: dict[tuple[str, float], Sides], risk: tuple[str, ...] = ("R@10",), qids: list[str] | None = None, **more: Any
+    table: dict[tuple[str, float], Sides],
+    risk: tuple[str, ...] = ("R@10",),
+    qids: list[str] | None = None,
+    ceilings: dict[tuple[str, float], list[float]] | None = None,
+    **more: Any,
 ) -> Result:
     """Return a result with these risks and utilities; every risk measure has the same scores."""
     settings, scores = [], []
+    # What the original finds among as many documents: without another word, what it finds with one list.
+    originals, ceilings = table.get(("Identity", 0.0), ([], []))[1], ceilings or {}
     names = qids or [f"q{number}" for number in range(len(next(iter(table.values()))[0]))]
     for (mechanism, value), sides in table.items():
         plain = mechanism in REFERENCES
@@ -42,8 +48,9 @@ def tiny_result(
         for side, measures, attacker, system, found in (
             ("risk", risk, "QuIA", "", sides[0]),
             ("utility", ("nDCG@10",), "", "bm25", sides[1]),
+            ("ceiling", ("nDCG@10",), "", "bm25", ceilings.get((mechanism, value), originals)),
         ):
-            for measure, (qid, score) in product(measures, zip(names, found, strict=True)):
+            for measure, (qid, score) in product(measures, zip(names, found, strict=side != "ceiling")):
                 row = {"seed": 1, "system": system, "attacker": attacker, "qid": qid, "side": side}
                 scores.append({**row, **own, "measure": measure, "score": score})
     frames = {name: one.empty() for name, one in TABLES.items()}
@@ -144,6 +151,31 @@ def test_a_wish_for_utility_narrows_the_choice() -> None:
     assert any("No other mechanism than A" in note for note in by_hand(max_risk=0.3, min_utility=0.6).notes)
 
 
+def test_what_is_kept_is_a_share_of_the_original_among_as_many_documents() -> None:
+    """Identity finds 0.8 with one list; among as many documents as A@5 pools the original finds 0.9, not 0.8."""
+    found = tiny_result(HAND, ceilings={("A", 5.0): [0.9] * 800, ("A", 1.0): [0.85] * 800}).recommend(max_risk=0.3)
+    assert found.best is not None and found.best.name == "A@5"
+    assert found.best.kept == pytest.approx(0.6 / 0.9) and found.original == pytest.approx(0.8)
+    shares = found.settings.set_index(["mechanism", "value"])["kept"]
+    assert shares["A", 1.0] == pytest.approx(0.2 / 0.85) and shares["B", 2.0] == pytest.approx(0.5 / 0.8)
+    assert "users keep 67 % of the search quality" in found.sentence
+
+
+def test_in_results_of_earlier_versions_no_share_is_known() -> None:
+    result = tiny_result(HAND)
+    old = replace(result, scores=result.scores[result.scores["side"] != "ceiling"].reset_index(drop=True))
+    found = old.recommend(max_risk=0.3)
+    assert found.best is not None and found.best.kept is None and found.original == pytest.approx(0.8)
+
+
+def test_a_certified_setting_of_too_little_utility_is_not_denied() -> None:
+    """A@1 is certified at 0.27 but finds 0.2; A@5, which finds 0.6, is not."""
+    found = by_hand(max_risk=0.27, min_utility=0.55)
+    assert found.best is None and found.settings["certified"].any() and found.candidate is not None
+    assert found.sentence.startswith("No setting that reaches nDCG@10 0.55 can be certified (statistics)")
+    assert found.candidate.name == "A@5" and "A@1" not in found.sentence
+
+
 def test_without_the_original_utility_is_told_as_it_is() -> None:
     found = tiny_result({key: HAND[key] for key in (("A", 1.0), ("A", 5.0))}).recommend(max_risk=0.3)
     assert found.best.kept is None and "users reach nDCG@10 0.60" in found.sentence  # type: ignore[union-attr]
@@ -215,7 +247,7 @@ def test_how_many_queries_a_candidate_needs_is_what_certifies_it() -> None:
     found = quiet(43, 10, hits=1).recommend()
     assert found.best is None and found.candidate_needs is not None
     needs = int(found.candidate_needs)
-    assert found.any_needs < needs and "and a setting without a hit" in found.sentence
+    assert found.any_needs < needs and "; a setting without a hit takes" in found.sentence
     for queries, enough in ((needs, True), (needs - 1, False)):
         assert (clopper_pearson(queries / 43, queries, 0.999 * 0.05 / 10) <= 0.1) == enough
     over = quiet(43, 10, hits=4).recommend(max_risk=4 / 43)
@@ -320,7 +352,8 @@ def test_attackers_are_told_apart_in_words() -> None:
 def test_the_order_of_the_rows_does_not_matter() -> None:
     result = make_result(20, seeds=(3, 4))
     shuffled = Result(**{**vars(result), "scores": result.scores.sample(frac=1, random_state=2)})
-    first, second = result.recommend(max_risk=0.2), shuffled.recommend(max_risk=0.2)
+    wishes: dict[str, Any] = {"max_risk": 0.2, "measure": "nDCG@10"}  # the first measure is the first among the rows
+    first, second = result.recommend(**wishes), shuffled.recommend(**wishes)
     assert first.candidate == second.candidate and first.sentence == second.sentence and first.notes == second.notes
 
 

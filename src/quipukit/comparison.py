@@ -10,6 +10,7 @@ the same attacker, or for all settings of the same attacker or measure.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import DIFFERENCES, Grid, grids, holm, per_query
+from quipukit.measures.bootstrap import DIFFERENCES, Grid, Side, grids, holm, per_query
 from quipukit.measures.intervals import LEVEL, Floats
+from quipukit.measures.quipu import NARROW, diagonal_share, rankable
 from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
 from quipukit.specs import format_value
 
@@ -44,10 +46,11 @@ Setting = tuple[str, str, float]
 class Comparison:
     """Two results compared; differences are first - second.
 
-    ``scores``: mechanism, attacker, measure, settings (how many both have), first, second, difference, low, high, p,
-    p_holm. ``settings``: mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and
-    the same numbers. ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the
-    second and of both; ``paired`` tells whether the same were drawn for both.
+    ``scores``: mechanism, attacker, measure, settings (how many both have), rankable (whether both curves span enough
+    of the diagonal for one to be called better), first, second, difference, low, high, p, p_holm. ``settings``:
+    mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and the same numbers.
+    ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the second and of both;
+    ``paired`` tells whether differences were formed query by query.
     """
 
     measure: str
@@ -86,7 +89,9 @@ def compare_results(
         raise InputError("the results have no setting in common: the first has {}, the second {}.".format(*names))
     paired, common, why = _pairing(first, second, frames)
     keep = common if paired else None
-    sides = [{grid.attacker: grid for grid in grids(*_cut(pair, both, keep)).values()} for pair in frames]
+    # The first says which values hide more, so that both curves are read the same way.
+    cuts = [_cut(pair, both, keep) for pair in frames]
+    sides = [{grid.attacker: grid for grid in grids(*cut, first.hides_more).values()} for cut in cuts]
     attackers = [name for name in sides[0] if name in sides[1]]
     if not attackers:
         raise InputError(
@@ -113,12 +118,13 @@ def compare_results(
         level=level,
         replicates=replicates,
         differs=_differs(first, second, systems),
-        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", *_FOUND, "p_holm"]),
+        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", "rankable", *_FOUND, "p_holm"]),
         settings=means[[*SETTING, "side", "attacker", "measure", *_FOUND, "p_holm"]],
         notes=(
             *why,
             *_equal(means),
             *_lone(lone),
+            *_narrow(table),
             *_missing(settings, both),
             *_attackers(sides),
             *_few(sizes),
@@ -196,6 +202,7 @@ def _pairing(
 
 
 _MEANS: Limits = (-1.0, 1.0)
+_NONE: Limits = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -212,7 +219,7 @@ class _Test:
         place = {setting: number for number, setting in enumerate(second.settings)}
         own, other = getattr(first, side), getattr(second, side).columns([place[one] for one in first.settings])
         names = [dict(zip(SETTING, setting, strict=True)) for setting in first.settings]
-        return self._family(names, own.measured, other.measured, _MEANS)
+        return self._family(names, own.measured, other.measured, _limits(_MEANS, own, other))
 
     def curves(self, first: Grid, second: Grid) -> pd.DataFrame:
         """Compare the QuIPU score of every mechanism with a curve."""
@@ -220,8 +227,12 @@ class _Test:
         if not counts:
             return pd.DataFrame()
         own, other = (np.column_stack([_curve(grid, name) for name in counts]) for grid in (first, second))
-        names = [{"mechanism": name, "settings": count} for name, count in counts.items()]
-        return self._family(names, own, other, DIFFERENCES)
+        names = [
+            {"mechanism": name, "settings": count, "rankable": all(_rankable(grid, name) for grid in (first, second))}
+            for name, count in counts.items()
+        ]
+        limits = _limits(DIFFERENCES, first.risk, first.utility, second.risk, second.utility)
+        return self._family(names, own, other, limits)
 
     def _family(self, names: list[dict[str, Any]], own: Floats, other: Floats, limits: Limits) -> pd.DataFrame:
         """Return one row per difference, with p-values corrected for their number."""
@@ -236,13 +247,30 @@ class _Test:
         return pd.DataFrame(rows).assign(p_holm=holm(judged.p))
 
 
+def _limits(usual: Limits, *sides: Side) -> Limits:
+    """Return what a difference can be at all: measures of utility that count documents know no limit."""
+    usually = all(((side.scores >= 0) & (side.scores <= 1)).all() for side in sides)
+    return usual if usually else _NONE
+
+
 def _counts(grid: Grid) -> dict[str, int]:
     return dict(Counter(mechanism for mechanism, *_ in grid.settings))
 
 
 def _curve(grid: Grid, mechanism: str) -> Floats:
+    return per_query(*_sides_of(grid, mechanism))
+
+
+def _rankable(grid: Grid, mechanism: str) -> bool:
+    """Tell whether a curve spans enough of the diagonal for its score to be called better or worse than another."""
+    risk, utility = _sides_of(grid, mechanism)
+    along = (risk.means + utility.means) / math.sqrt(2)
+    return bool(rankable(diagonal_share(along.min(), along.max())))
+
+
+def _sides_of(grid: Grid, mechanism: str) -> tuple[Side, Side]:
     columns = [number for number, (name, *_) in enumerate(grid.settings) if name == mechanism]
-    return per_query(grid.risk.columns(columns), grid.utility.columns(columns))
+    return grid.risk.columns(columns), grid.utility.columns(columns)
 
 
 # --- what else differs --------------------------------------------------------------------------------------------
@@ -309,6 +337,17 @@ def _lone(lone: list[str]) -> list[str]:
     return [f"One common setting makes no curve and has no score, see the settings: {', '.join(lone)}."]
 
 
+def _narrow(scores: pd.DataFrame) -> list[str]:
+    """Name the mechanisms whose curves span too little of the diagonal to be compared by their scores."""
+    if scores.empty or scores["rankable"].all():
+        return []
+    names = ", ".join(dict.fromkeys(scores.loc[~scores["rankable"].astype(bool), "mechanism"]))
+    return [
+        f"Not ranked, see the settings: {names}. Their curves span less than {100 * NARROW:g} % of the diagonal in one "
+        "of the results, so their scores are close to 0 whatever they do."
+    ]
+
+
 def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
     return [
         f"Attackers only in the {which}: {', '.join(alone)}."
@@ -318,11 +357,12 @@ def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
 
 
 def _few(sizes: list[int]) -> list[str]:
-    if min(sizes) >= FEW:
+    least = min(sizes)
+    if least >= FEW:
         return []
     return [
-        f"{min(sizes)} {'query is' if min(sizes) == 1 else 'queries are'} few: where differences are skewed, a test at 5 % may be wrong more often than that. "
-        f"Trust it from {FEW} queries on."
+        f"{least} {'query is' if least == 1 else 'queries are'} few: where differences are skewed, a test at 5 % may "
+        f"be wrong more often than that. Trust it from {FEW} queries on."
     ]
 
 

@@ -34,6 +34,9 @@ def test_amounts_are_those_of_the_plan(village: Path, tmp_path: Path, monkeypatc
     assert 0 < found["encode obfuscated queries"] <= tiny.CELLS * len(tiny.TOPICS) * 3
     assert found["search"] == found["encode obfuscated queries"]
     assert 0 < found["encode documents"] <= 60
+    assert found["re-rank and measure"] == 2 * tiny.CELLS  # the originals at the same number of documents, too
+    alone = amounts(estimate(options(village, specs=tiny.SPECS)))
+    assert alone["re-rank and measure"] == len(tiny.SPECS)
     assert not list(tmp_path.glob("encodings/*")), "an estimate encodes nothing"
 
 

@@ -15,6 +15,8 @@ from quipukit.experiment.inputs import Options
 from quipukit.experiment.run import run
 from quipukit.experiment.watch import Watch
 from quipukit.frames import SETTING
+from quipukit.report import tables
+from quipukit.report.blocks import blocks_of
 from quipukit.results import TABLES, Result
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
@@ -122,6 +124,35 @@ def test_settings_that_all_send_nothing_stay_apart(village: Path) -> None:
         scores = rows_of(found, "scores", "AEA", value)
         scores = scores[scores["side"] != "ceiling"]
         assert len(scores) == 5 and (scores["score"] == 0).all()
+
+
+def test_risk_counts_every_query_that_was_sent(village: Path, tmp_path: Path) -> None:
+    """Two of five queries have no relevant document: they drop out of the utility, and of nothing else."""
+    qrels = qk.read_qrels(village / "qrels.txt")
+    qrels.loc[qrels["qid"].isin(["q2", "q5"]), "relevance"] = 0
+    with pytest.warns(UserWarning, match="2 of 5 queries have no relevant document.* other 3, risk over all 5"):
+        found = tiny.run(village, tmp_path / "out", qrels=qrels, specs=["CMP@2", "AEA@3"], systems=ONE_SYSTEM)
+    risks = found.scores[found.scores["side"] == "risk"]
+    assert risks.groupby(["mechanism", "value", "measure"])["qid"].nunique().unique().tolist() == [5]
+    utilities = found.scores[found.scores["side"] == "utility"]
+    assert set(utilities["qid"]) == {"q1", "q3", "q4"}
+    names = {"P@1": "lazy", "R@10": "active", "RR": "motivated"}
+    points = found.points().query("measure == 'nDCG@10'").set_index(["mechanism", "value", "attacker"])
+    for (mechanism, value, measure), rows in risks.groupby(["mechanism", "value", "measure"]):
+        all_five = rows.set_index("qid")["score"]
+        assert points.loc[(mechanism, value, names[str(measure)]), "risk"] == pytest.approx(all_five.mean())
+    judged_alone = risks[risks["qid"].isin(set(utilities["qid"]))]
+    means = [rows.groupby(["mechanism", "value", "measure"])["score"].mean() for rows in (risks, judged_alone)]
+    assert (means[0] != means[1]).any(), "or nothing was tested"
+    (block,) = blocks_of([found])
+    listed = block.points.set_index(["mechanism", "value", "attacker"])
+    for setting, row in points.iterrows():
+        assert listed.loc[setting, "risk"] == pytest.approx(row["risk"])
+        assert listed.loc[setting, "utility"] == pytest.approx(row["utility"])
+        assert listed.loc[setting, "risk_low"] <= row["risk"] <= listed.loc[setting, "risk_high"]
+    for sheet in (tables.table_1([block]), tables.points(block)):
+        assert "risk over all 5 queries sent, utility over the 3 with relevant documents" in sheet.caption
+    assert set(found.quipu(replicates=20)["queries"]) == {5}
 
 
 def test_the_ceiling_is_the_original_searched_as_deep_as_the_pool_is_large(village: Path) -> None:

@@ -41,7 +41,7 @@ def test_radar_axes() -> None:
     result = make_result()
     row = radar_frame(blocks_of([result])[0]).iloc[0]
     own = result.scores[(result.scores["mechanism"] == "CMP") & (result.scores["value"] == 10.0)]
-    means = own.groupby("measure")["score"].mean()
+    means = own[own["side"] == "utility"].groupby("measure")["score"].mean()
     settings = result.settings.set_index(["mechanism", "value"])
     assert row["obfuscation"] == pytest.approx(1 - settings.loc[("CMP", 10.0), "sentence_similarity"])
     assert (row["recall"], row["gain"]) == (pytest.approx(means["SetR"]), pytest.approx(means["nDCG@10"]))

@@ -231,6 +231,15 @@ def test_the_hypervolume_stands_beside_the_score_with_an_interval(block: Block) 
         assert all(volumes[name] == pytest.approx(known.loc[(name, who), "hypervolume"]) for name in volumes.index)
 
 
+def test_where_everything_is_given_away_no_volume_is_best() -> None:
+    result = only(make_result(), {"CMP": (1.0, 50.0), "TEM": (1.0, 50.0), "Identity": (0.0,)})
+    scores = result.scores.assign(score=result.scores["score"].mask(result.scores["side"] == "risk", 1.0))
+    (block,) = blocks_of([replace(result, scores=scores)])
+    assert (block.scores["hypervolume"] == 0).all() and not block.scores["hypervolume_best"].any()
+    leader = words.findings(block)[0].leaders[1]
+    assert leader.best == "none" and "at a risk below 1" in leader.caution
+
+
 def test_shares_are_of_the_original_among_as_many_documents(block: Block) -> None:
     frame = tables.points(block).frame
     scores = block.result.scores
@@ -265,7 +274,7 @@ def test_without_ceilings_shares_are_unknown() -> None:
     assert block.points["kept"].isna().all() and "Original, as many documents" not in by_name(
         tables.references([block])
     )
-    assert "of what the original finds" not in words.findings(block)[0].within
+    assert "users keep" not in words.findings(block)[0].within
 
 
 def test_many_mechanisms_can_still_be_told_apart() -> None:

@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from quipukit.errors import FileError, InputError
 from quipukit.measures.quipu import quipu_table
 from quipukit.report.pagedata import script_safe
+from quipukit.report.sheet import typeset
 from quipukit.report.write import Report, write_report
 from quipukit.results import Result
 from tests.example_results import make_result
@@ -222,10 +224,25 @@ def test_the_summary_names_the_best(tmp_path: Path) -> None:
         card = page.split(f"Against the {who} attacker")[1].split("</article>")[0]
         assert f"<strong>{best['mechanism']}</strong>" in card
         assert f"{best['quipu']:.3f}".replace("-", "\N{MINUS SIGN}") in card
-        points = result.points()
-        safe = points[(points["attacker"] == who) & (points["measure"] == "nDCG@10") & (points["risk"] <= 0.1)]
-        safe = safe[~safe["mechanism"].isin(["Identity", "Random"])]
-        assert f"{safe['utility'].max():.3f}" in card
+        assert typeset(result.recommend(attacker=who).sentence) in html.unescape(card)
+
+
+def test_the_summary_recommends_only_what_is_certified(tmp_path: Path) -> None:
+    """0 hits in 30 queries leave a risk of 0.2 possible among 46 settings: the page must not call that 10 % at most."""
+    for queries, told in ((30, "No setting can be certified (statistics)"), (200, "certified (statistics): with")):
+        page = write(make_result(queries=queries), tmp_path / str(queries))
+        card = page.split("Against the active attacker")[1].split("</article>")[0]
+        assert told in card and "At a risk of at most" not in card
+
+
+def test_the_ceiling_that_the_log_puts_on_risk_is_told(tmp_path: Path) -> None:
+    result = make_result(queries=12)
+    assert "no risk can exceed" not in write(result, tmp_path / "whole")
+    manifest = {**result.manifest, "log": {**result.manifest["log"], "in_log": 1, "inject": False}}
+    ranks = result.ranks.assign(better=result.ranks["better"].where(result.ranks["qid"] == "q01", -1))
+    page = html.unescape(write(replace(result, manifest=manifest, ranks=ranks), tmp_path / "one"))
+    assert "the attacker's log holds 1 of the 12 originals" in page and "no risk can exceed 0.083" in page
+    assert "Nothing is recommended" in page and "Use " not in page.split("</article>")[0]
 
 
 def test_wrong_wishes(tmp_path: Path) -> None:

@@ -80,11 +80,18 @@ def _print_rows(title: str, heading: str, found: "Comparison", rows: "pd.DataFra
             *(f"{row[side]:.3f}" for side in ("first", "second")),
             _signed(row["difference"]),
             f"[{_signed(row['low'])}, {_signed(row['high'])}]",
-            f"{_p(row['p_holm'])}{' *' if row['p_holm'] < 1 - found.level else ''}",
+            _verdict(row, 1 - found.level),
         ]
         for row in rows.to_dict("records")
     ]
     print_table(title, [heading, "A", "B", "A - B", f"{100 * found.level:g} %", "p (Holm)"], cells)
+
+
+def _verdict(row: dict[Any, Any], alpha: float) -> str:
+    """Return the p-value, starred where it is small; a curve that cannot be ranked is never called better or worse."""
+    if not row.get("rankable", True):
+        return "not ranked"
+    return f"{_p(row['p_holm'])}{' *' if row['p_holm'] < alpha else ''}"
 
 
 def _signed(number: float) -> str:

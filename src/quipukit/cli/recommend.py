@@ -110,7 +110,12 @@ def _show(advice: "Recommendation") -> None:
         for row in advice.front.to_dict("records")
     ]
     print_table("Pareto front", ["setting", "N x epsilon", "risk", advice.measure, "kept"], front)
-    told = "" if advice.original is None else f" The original queries reach {advice.original:.3f}."
+    told = ""
+    if advice.original is not None:
+        told = (
+            f" The original queries reach {advice.original:.3f} with one list of documents; what is kept is the share "
+            "of what they find among as many documents as a setting pools."
+        )
     print()
     print_wrapped(
         f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "

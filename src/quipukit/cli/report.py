@@ -1,6 +1,8 @@
 """``quipukit report``: what an experiment found, as one page, figures and tables."""
 
 import json
+import shutil
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +92,8 @@ def print_report(made: "Report", points: bool = False) -> None:
             sheets += [(name, tables.table_1([block], [who])) for who in block.attackers]
     for number, (name, sheet) in enumerate(sheets, 1):
         # Explained once, below the last, with every mark that any of them has.
-        _print_sheet(sheet, name, tables.table_1(judged).caption if number == len(sheets) else "")
+        caption = tables.table_1(judged).caption if number == len(sheets) else ""
+        _print_sheet(sheet, name, caption, strategies=wide_enough(_WIDE))
     for block in judged:
         _print_points(block, block.name if len(made.blocks) > 1 else "", points)
     for block in made.blocks:
@@ -119,15 +122,23 @@ def _print_points(block: "Block", name: str, every: bool) -> None:
     )
     rows = [[spec, *cells] for spec, cells in settings.items()]
     title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
-    print_table(title, ["setting", block.measure, "kept", *block.attackers], rows, textwrap.fill(caption, _FILL))
+    print_table(title, ["setting", block.measure, "kept", *block.attackers], rows, _filled(caption))
 
 
-def _print_sheet(sheet: "Sheet", title: str, caption: str) -> None:
+def _print_sheet(sheet: "Sheet", title: str, caption: str, strategies: bool = True) -> None:
     rows = [
-        ["" if number else section.heading, *(("*" if cell.bold else "") + cell.plain for cell in row)]
+        [
+            *(["" if number else section.heading] if strategies else []),
+            *(("*" if cell.bold else "") + cell.plain for cell in row),
+        ]
         for section in sheet.sections
         for number, row in enumerate(section.rows)
     ]
     # What is bold on paper has a star on a terminal, and code needs no marks.
-    words = textwrap.fill(caption.replace("Bold:", "*").replace("`", ""), _FILL, break_on_hyphens=False)
-    print_table(title, ["Strategy", *sheet.headings], rows, words)
+    words = caption.replace("Bold:", "*").replace("`", "")
+    print_table(title, [*(["Strategy"] if strategies else []), *sheet.headings], rows, _filled(words))
+
+
+def _filled(caption: str) -> str:
+    width = min(_FILL, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _FILL
+    return textwrap.fill(caption, width, break_on_hyphens=False)

@@ -107,11 +107,16 @@ def estimate(options: Options, folder: Path | None = None) -> Plan:
     ]
     if not inputs.qrels.empty:
         found = _NEW_DOCUMENTS * inputs.depth * new
+        twice = 1
+        if stages.has_ceilings and cells:
+            # The originals, searched as deep as the largest pools: about what one variant finds, and the rest's share.
+            found += len(inputs.queries) * inputs.depth * (1 + _NEW_DOCUMENTS * options.n)
+            twice = 2
         dense = any(reranker != "bm25" for _, reranker in options.systems)
         whole = any(retriever.startswith("dense") for retriever, _ in options.systems)
         count = len(inputs.collection) if whole else min(len(inputs.collection), found)
         steps.append(Step("encode documents", count if dense or whole else 0, "documents", False))
-        steps.append(Step("re-rank and measure", len(options.systems) * cells, "cells"))
+        steps.append(Step("re-rank and measure", twice * len(options.systems) * cells, "cells"))
     steps.append(Step("rank the log", cells * len(inputs.queries) * len(inputs.log), "comparisons", True, "pairs"))
     return Plan(inputs, len(stages.cells), len(ready), steps, len(sent) + _NEW_TEXTS * per_cell * len(missing))
 

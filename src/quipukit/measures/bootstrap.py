@@ -83,11 +83,13 @@ def bootstrap_scores(
     sides = _pair(risks, utilities, hides_more)
     curves = sides.curves()
     values, volumes = (_per_query(sides, curves, score) for score in (_quipu(order), hypervolume))
-    drawn: dict[str, Any] = {"replicates": replicates, "seed": seed}
-    bounds = studentized_intervals(values, level, limits=_SCORES, **drawn)
-    volume_bounds = studentized_intervals(volumes, level, limits=_VOLUMES, **drawn)
+    # One call, so that both scores are of the same draws.
+    both = np.column_stack([values, volumes])
+    low, high = studentized_intervals(both, level, limits=_SCORES, replicates=replicates, seed=seed)
+    bounds, volume_bounds = ([end[part] for end in (low, high)] for part in np.split(np.arange(len(low)), 2))
     error = values.std(axis=0) / np.sqrt(len(values))
-    numbers = zip(values.mean(axis=0), *bounds, error, volumes.mean(axis=0), *volume_bounds, strict=True)
+    volume_ends = np.clip(volume_bounds, *_VOLUMES)
+    numbers = zip(values.mean(axis=0), *bounds, error, volumes.mean(axis=0), *volume_ends, strict=True)
     rows = [(*curve.name, *own, len(sides.qids)) for curve, own in zip(curves, numbers, strict=True)]
     volume_columns = ["hypervolume", "hypervolume_low", "hypervolume_high"]
     return pd.DataFrame(rows, columns=[*_NAME, "quipu", "low", "high", "error", *volume_columns, "queries"])

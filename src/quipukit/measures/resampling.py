@@ -3,7 +3,8 @@
 Everything here works on one number per query (rows) whose mean is the statistic; columns are separate questions.
 
 **Interval.** Queries are drawn with replacement, and every draw is divided by its own standard error: the bootstrap-t
-(Efron 1982; Hall 1988). The quantiles of these quotients take the place of Student's, and follow a skewed sample.
+(Efron 1982; Hall 1988). The quantiles of these quotients follow a skewed sample; where they lie nearer than Student's,
+as they may for few or coarse scores, Student's are taken.
 
 **Test.** p is the larger of two. The first exchanges labels: if it makes no difference which of two results a score
 comes from, the sign of every paired difference may be flipped (Fisher 1935), or the scores of two independent samples
@@ -102,8 +103,9 @@ def _interval(
     flat = error <= _FLAT * np.abs(estimate) + DUST
     centered = [np.where(flat, 0.0, side) for side in centered]
     drawn = np.concatenate([_quotients(centered, count, rng, error) for count in _blocks(replicates)])
-    lowest = np.quantile(drawn, below, axis=0, method="lower")
-    highest = np.quantile(drawn, 1 - below, axis=0, method="higher")
+    student = _student(min(map(len, samples)), below)
+    lowest = np.minimum(np.quantile(drawn, below, axis=0, method="lower"), -student)
+    highest = np.maximum(np.quantile(drawn, 1 - below, axis=0, method="higher"), student)
     with np.errstate(invalid="ignore"):  # no spread times an endless quotient
         low, high = estimate - highest * error, estimate - lowest * error
     low, high = (np.where(flat, estimate, np.clip(end, *limits)) for end in (low, high))
@@ -111,6 +113,13 @@ def _interval(
     ratio = np.where(np.abs(estimate) <= DUST, 0.0, ratio)
     sides = [1 + np.count_nonzero(side, axis=0) for side in (drawn >= ratio, drawn <= ratio)]
     return low, high, np.minimum(1.0, 2 * np.minimum(*sides) / (replicates + 1))
+
+
+def _student(queries: int, below: float) -> float:
+    """Return Student's quantile for errors that divide by n, not n - 1; of two samples the smaller one counts."""
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(queries - 1, below) * math.sqrt(queries / (queries - 1)))
 
 
 def _quotients(centered: list[Floats], count: int, rng: np.random.Generator, error: Floats) -> Floats:

@@ -17,8 +17,10 @@ def acceptance(nearest: NDArray[np.float64], second: NDArray[np.float64], t: flo
     >>> acceptance(np.array([1.0]), np.array([3.0]), 0.75)
     array([0.5])
     """
-    weight = t * nearest + (1 - t) * second
-    return np.divide((1 - t) * second, weight, out=np.full_like(weight, 1 - t), where=weight > 0)
+    # By the quotient of the distances: products with the least numbers there are would round to 0.
+    quotient = np.divide(nearest, second, out=np.ones_like(second), where=second > 0)
+    weight = t * quotient + (1 - t)
+    return np.divide(1 - t, weight, out=np.full_like(weight, 1 - t), where=weight > 0)
 
 
 @dataclass(frozen=True, kw_only=True)

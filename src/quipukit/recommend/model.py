@@ -16,8 +16,9 @@ class Choice:
     """A setting: what it sends and promises, its risk and utility, and the share of the original's utility it keeps.
 
     ``risk`` and ``utility`` are means on these queries. ``risk_high`` and ``utility_low`` are bounds for new queries
-    that hold for all settings together, and so for a chosen one. ``kept`` is None where the original's utility was not
-    measured (no Identity in the result) or is 0; ``budget`` is N * epsilon, None without epsilon.
+    that hold for all settings together, and so for a chosen one. ``kept`` is the share of what the original finds among
+    as many documents as the setting pooled, None where that was not measured (no Identity in the result) or is 0;
+    ``budget`` is N * epsilon, None without epsilon.
     """
 
     mechanism: str
@@ -82,7 +83,7 @@ class Recommendation:
     covered: int
     judged: int
     ceiling: float
-    original: float | None  # utility of the original queries, where it was measured
+    original: float | None  # utility of the original queries with one list of documents, where it was measured
     best: Choice | None
     runner_up: Choice | None
     lead: float | None

@@ -71,7 +71,7 @@ def recommend(
         risk_high=high,
         utility=u,
         utility_low=lower_bounds(utility.measured, alpha, hits=False),
-        kept=kept_shares(u, original),
+        kept=kept_shares(result, grid, system)[candidates],
         certified=high <= max_risk + SLACK,
     )
     choices = [_choice(row) for row in table.to_dict("records")]

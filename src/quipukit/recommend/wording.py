@@ -42,8 +42,9 @@ def notes(advice: "Recommendation") -> tuple[str, ...]:
 
 
 def _none_certified(advice: "Recommendation", candidate: "Choice") -> str:
+    reaching = "" if advice.min_utility is None else f" that reaches {advice.measure} {advice.min_utility:g}"
     return (
-        f"No setting can be {CERTIFIED} to keep the risk at {advice.max_risk:g} or below with "
+        f"No setting{reaching} can be {CERTIFIED} to keep the risk at {advice.max_risk:g} or below with "
         f"{_count(advice.covered)} and {_settings(advice)}. The best candidate is {candidate.words}: on these queries "
         f"{_seen(advice, candidate)}, but its risk could be as high as "
         f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)}"
@@ -57,10 +58,10 @@ def _needed(advice: "Recommendation", candidate: "Choice") -> str:
     else:
         text = "No number of queries with results like these would certify it"
     least = advice.least_risky
-    if least.name != candidate.name and advice.least_needs < needs:
-        text += f", the least risky setting, {least.name}, about {advice.least_needs:,.0f}"
+    if advice.min_utility is None and least.name != candidate.name and advice.least_needs < needs:
+        text += f"; {least.name}, the least risky, takes about {advice.least_needs:,.0f}"
     if advice.any_needs < min(needs, advice.least_needs):
-        text += f", and a setting without a hit {advice.any_needs:,.0f}"
+        text += f"; a setting without a hit takes {advice.any_needs:,.0f}"
     return f"{text}."
 
 

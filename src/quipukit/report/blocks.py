@@ -11,9 +11,9 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
-from quipukit.measures.bootstrap import Score, compare, score_matrix
+from quipukit.measures.bootstrap import Score, Side, compare, score_matrix
 from quipukit.measures.bootstrap import points as join_points
-from quipukit.measures.intervals import mean_intervals
+from quipukit.measures.intervals import LEVEL, mean_intervals, tail, upper_bounds
 from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import are_hits, attacker_label
@@ -36,7 +36,7 @@ class Block:
     result: Result
     system: str | None
     measure: str
-    run: str  # what the result is called among those of the report
+    run: str = ""  # what the result is called among those of the report
 
     @property
     def judged(self) -> bool:
@@ -72,12 +72,20 @@ class Block:
 
     @functools.cached_property
     def risks(self) -> pd.DataFrame:
-        """Return the mean risk of every setting and attacker with its interval: risk, risk_low, risk_high."""
+        """Return the mean risk of every setting and attacker: risk, its interval (risk_low, risk_high), and risk_bound.
+
+        The bound holds for all settings but the references together, so that it survives the choice of one of them;
+        like that of `quipukit.recommend` it is for queries that the attacker's log holds.
+        """
         seeds = len(self.result.seeds)
-        parts = [
-            _means(rows.assign(attacker=attacker_label(str(attacker), str(measure))), "risk", are_hits(measure, seeds))
-            for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False)
-        ]
+        alpha = 2 * tail(LEVEL) / max(1, int(self.result.settings["mechanism"].isin(self.mechanisms).sum()))
+        parts = []
+        for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
+            hits = are_hits(str(measure), seeds)
+            means, side = _means(rows.assign(attacker=attacker_label(str(attacker), str(measure))), "risk", hits)
+            held = np.isin(sorted(set(rows["qid"])), sorted(self.result.in_log))
+            bound = upper_bounds(side.scores[held], alpha, hits=hits) if held.any() else np.nan
+            parts.append(means.assign(risk_bound=bound))
         return pd.concat(parts, ignore_index=True)
 
     @functools.cached_property
@@ -89,7 +97,7 @@ class Block:
         """
         if not self.judged:
             return by_parameter(self.risks, self.result.hides_more)
-        utilities = _means(self._utilities, "utility", hits=False).drop(columns="attacker")
+        utilities = _means(self._utilities, "utility", hits=False)[0].drop(columns="attacker")
         points = self.risks.merge(utilities, on=list(SETTING)).merge(self.ceilings, on=list(SETTING), how="left")
         points["kept"] = (points["utility"] / points["ceiling"]).where(points["ceiling"] > 0)
         pools = self.result.settings[[*SETTING, "pooled", "pooled_share"]]
@@ -112,7 +120,7 @@ class Block:
         """
         table = self._scored.copy()
         for score, prefix in SCORES.items():
-            ranked = table[table["rankable"]] if score == "quipu" else table
+            ranked = ranked_by(score, table)
             best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
             champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
             names = list(zip(table["attacker"], table["mechanism"], strict=True))
@@ -219,6 +227,11 @@ class Block:
         return found
 
 
+def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a score can rank: curves that span enough of the diagonal, volumes that are not 0."""
+    return table[table["rankable"] if score == "quipu" else table["hypervolume"] > 0]
+
+
 def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[Block]:
     """Return a block for every result and system, each under a name of its own (see `run_names`)."""
     if not results:
@@ -236,9 +249,9 @@ def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Seque
     return found
 
 
-def _means(scores: pd.DataFrame, name: str, hits: bool) -> pd.DataFrame:
-    """Return the mean of every setting and attacker with its interval, both over the same queries."""
+def _means(scores: pd.DataFrame, name: str, hits: bool) -> tuple[pd.DataFrame, Side]:
+    """Return the mean of every setting and attacker with its interval, and the scores that both are over."""
     side, columns = score_matrix(scores, sorted(set(scores["qid"])))
     low, high = mean_intervals(side.scores, hits=hits)
     keys = pd.DataFrame(columns, columns=[*_KEYS, "measure"]).drop(columns="measure")
-    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high})
+    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high}), side

@@ -35,13 +35,13 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         "risk-utility plane and the curve of its settings from most to least hidden; positive where more is found than "
         "given away. HV: hypervolume, the area under the best utility reached at each risk, over that of the original "
         "queries.",
-        "In brackets the 95 % interval over queries.",
+        "In brackets the 95 % interval over queries (studentized bootstrap).",
         "In braces the least and the largest score of a single noise seed."
         if seeds
         else "One noise seed; `quipukit evaluate --seeds 3` would show the spread over the noise.",
         "Bold: the best of a column.",
-        f"{WORSE} significantly worse than the best (paired over queries, Holm's correction over all pairs of "
-        "mechanisms, 5 %); without the mark, chance may explain the difference.",
+        f"{WORSE} significantly worse than the best (queries paired, labels exchanged and studentized draws, "
+        "Holm's correction over all pairs of mechanisms, 5 %); without the mark, chance may explain the difference.",
         *(_over_queries(block) for block in judged),
     ]
     flags = pd.concat(frames) if frames else pd.DataFrame({"single": [], "monotone": [], "rankable": []})
@@ -92,8 +92,8 @@ def companions(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, block.scores[columns]),
         caption=f"U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} where none "
-        "is that safe. Bold: the best of a column. The best setting is chosen on the queries it is measured on, so "
-        "expect a little less on others.",
+        "is that safe. Bold: the best of a column. The best setting is chosen by its means on these queries: expect "
+        "less utility and more risk on others, and see `quipukit recommend` for what can be certified.",
     )
 
 
@@ -158,8 +158,9 @@ def points(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, shown),
         caption=("Mean utility, and mean risk against each attacker" if block.judged else "Mean risk")
-        + ", with 95 % intervals over queries, each mechanism from most to least hidden."
-        + (f" {_over_queries(block)} {_KEPT}" if block.judged else ""),
+        + ", with 95 % intervals over queries: of risks over all that were sent, of utilities over all that were "
+        "judged. They hold for any number of queries, one setting at a time. Each mechanism stands from most to least "
+        "hidden." + (f" {_over_queries(block)} {_KEPT}" if block.judged else ""),
         stubs=2,
     )
 

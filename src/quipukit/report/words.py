@@ -6,9 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
 from quipukit.measures.quipu import NARROW, ORIGINAL
-from quipukit.report.blocks import SCORES, Block
+from quipukit.measures.resampling import FEW
+from quipukit.report.blocks import SCORES, Block, ranked_by
 from quipukit.report.sheet import interval, number, percent, share
 from quipukit.results import Result
 from quipukit.retrieval.consent import sent_in_words
@@ -93,7 +95,10 @@ def safest(block: Block) -> list[tuple[str, str]]:
         if len(rows):
             row = rows.loc[rows["risk"].idxmin()]
             name = setting_name(row["mechanism"], row["parameter"], row["value"])
-            found.append((who, f"{name}: {number(row['risk'])} {interval(row['risk_low'], row['risk_high'])}"))
+            # Its own interval would not survive the choice of the least among many.
+            bound = f"at most {number(row['risk_bound'])} on new queries"
+            chosen = f"the choice among {len(rows)} settings allowed for"
+            found.append((who, f"{name}: {number(row['risk'])}, {bound}, {chosen}"))
     return found
 
 
@@ -123,11 +128,11 @@ def setting_name(mechanism: str, parameter: str, value: float) -> str:
 def _leader(block: Block, who: str, score: Score) -> Leader:
     by, prefix = {"quipu": "QuIPU", "hypervolume": "hypervolume"}[score], SCORES[score]
     scores = block.scores[block.scores["attacker"] == who]
-    ranked = scores[scores["rankable"]] if score == "quipu" else scores
+    ranked = ranked_by(score, scores)
     unranked = _unranked(scores[~scores["rankable"]]) if score == "quipu" else ""
     if ranked.empty:
-        caution = unranked or "Only references were run; add a mechanism."
-        return Leader(by, "none", "", "", "", caution)
+        caution = unranked or "No mechanism finds anything at a risk below 1."
+        return Leader(by, "none", "", "", "", caution if len(scores) else "Only references were run; add a mechanism.")
     row = ranked[ranked[f"{prefix}best"]].iloc[0]
     level = list(ranked.loc[~ranked[f"{prefix}best"] & ~ranked[f"{prefix}worse"], "mechanism"])
     rivals = ""
@@ -157,19 +162,14 @@ def _unranked(scores: pd.DataFrame) -> str:
 
 
 def _within(block: Block, who: str) -> str:
-    rows = block.points[(block.points["attacker"] == who) & block.points["mechanism"].isin(block.mechanisms)]
-    safe = rows[rows["risk"] <= BUDGET + 1e-9]
-    if safe.empty:
-        return f"No setting keeps the risk within {share(BUDGET)}."
-    row = safe.loc[safe["utility"].idxmax()]
-    name = setting_name(row["mechanism"], row["parameter"], row["value"])
-    part = ""
-    if row["kept"] == row["kept"]:
-        part = f", {percent(row['kept'])} of what the original finds among as many documents"
-    return (
-        f"At a risk of at most 10 %, {name} finds most: {block.measure} {number(row['utility'])} "
-        f"{interval(row['utility_low'], row['utility_high'])}{part}, at a risk of {share(row['risk'])}."
-    )
+    """Return what `recommend` says to a budget of 10 %, or why it says nothing."""
+    if not block.mechanisms:
+        return ""
+    try:
+        advice = block.result.recommend(max_risk=BUDGET, attacker=who, measure=block.measure, system=block.system)
+    except InputError as refusal:
+        return f"Nothing is recommended: {refusal}"
+    return advice.sentence
 
 
 # --- what was run -------------------------------------------------------------------------------------------------
@@ -233,7 +233,17 @@ def limits(results: Sequence[Result]) -> list[str]:
                 f"{own}the attacker's log has {log['size']:,} queries; a larger one holds more that the "
                 "original can be taken for."
             )
-        if count < 50:
+        if result.log_coverage < 1:
+            found.append(
+                f"{own}the attacker's log holds {len(result.in_log)} of the {count} originals and was not completed, "
+                f"so no risk can exceed {result.log_coverage:.3f}, whatever the mechanism does."
+            )
+        if count < FEW:
+            found.append(
+                f"{own}{count} queries are very few: a difference called significant at 5 % may be chance more often "
+                "than that where differences are skewed (docs/reliability.md)."
+            )
+        elif count < 50:
             found.append(f"{own}{count} queries are few; look at the intervals before you look at the order.")
         if len(result.seeds) == 1:
             found.append(

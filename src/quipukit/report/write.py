@@ -88,11 +88,11 @@ class Report:
         drawn = sum(2 + (2 * len(block.attackers) if block.judged else 0) for block in self.blocks)
         total = 2 + (drawn if formats else 0)
         show(0, total)
-        clear(place)
-        written: list[Path] = []
-        for name, text in self._tables():
-            written.append(_write_text(place / "tables" / name, text))
+        texts = dict(self._tables())
         html = page(self.blocks, self._looks, self._shared, self._sheets, examples)
+        # Not before everything is computed that may fail: the earlier report is better than none.
+        clear(place)
+        written = [_write_text(place / "tables" / name, text) for name, text in texts.items()]
         done = 2
         show(done, total)
         for block in self.blocks if formats else ():
