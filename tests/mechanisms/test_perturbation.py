@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quipukit.errors import NoClosedForm, SpecError
@@ -128,6 +128,7 @@ def test_acceptance_at_a_fixed_point(d1, d2, t):
     st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=20),
     st.floats(0, 1),
 )
+@example([(5e-324, 5e-324)], 0.75)
 @settings(max_examples=100)
 def test_acceptance_is_a_probability(pairs, t):
     near, far = np.sort(np.array(pairs), axis=1).T
