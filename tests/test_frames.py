@@ -170,6 +170,7 @@ def test_queries_in_any_form(queries, expected):
         [None],
         {"q1": ("secret",)},
         pd.Series([("q1", "secret")]),
+        pd.Series(["secret"], index=pd.MultiIndex.from_tuples([("a", 1)])),
         pd.Series(["secret", None]),
         pd.DataFrame({"qid": ["q1"], "query": [("secret", "more")]}),
         pd.DataFrame({"qid": ["q1"], "query": [7]}),

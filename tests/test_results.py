@@ -230,6 +230,12 @@ def test_without_judgements_risk_alone_is_there(tmp_path: Path) -> None:
             ask()
 
 
+def test_a_result_without_what_a_query_spends_still_loads(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    result.settings.drop(columns="budget_query").to_parquet(tmp_path / "settings.parquet")
+    assert Result.load(tmp_path).settings["budget_query"].isna().all()
+
+
 def test_a_missing_number_stays_missing_and_others_are_refused(result: Result) -> None:
     checked = SETTINGS.check(result.settings)
     assert checked["budget"].isna().any()

@@ -173,6 +173,8 @@ def queries_frame(queries: Queries) -> pd.DataFrame:
         texts = list(frame["query"]) if list(frame.columns).count("query") == 1 else []
     else:
         pairs = _pairs(queries)
+        if not all(pd.api.types.is_scalar(qid) for qid, _ in pairs):
+            raise FrameError("Queries: an id is not a single value; give each query a string or a number as its id.")
         frame = pd.DataFrame(pairs, columns=["qid", "query"], dtype=object)
         texts = [text for _, text in pairs]
     for row, text in enumerate(texts):
@@ -197,8 +199,6 @@ def _pairs(queries: object) -> list[tuple[object, object]]:
         )
     given = list(queries)
     if given and all(isinstance(one, tuple | list) and len(one) == 2 for one in given):
-        if not all(isinstance(qid, str | int | np.integer) for qid, _ in given):
-            raise FrameError("Queries: the first of each pair is the query's id; give (qid, query) pairs of strings.")
         return [(qid, query) for qid, query in given]
     return [(str(number), query) for number, query in enumerate(given, 1)]
 

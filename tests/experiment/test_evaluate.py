@@ -201,6 +201,10 @@ def test_the_references_frame_the_rest(whole: Whole) -> None:
     assert directions["CMP"] == "smaller" and directions["AEA"] == "larger"
     budgets = whole.result.settings.set_index(["mechanism", "value"])["budget"]
     assert budgets["CMP", 5.0] == 15 and budgets["TEM", 2.0] == 6 and np.isnan(budgets["AEA", 3.0])
+    # A query of L words spends its budget on each: N * L * epsilon, in the mean over the queries.
+    words = np.mean([len(query.split()) for query in whole.result.queries["query"]])
+    spent = whole.result.settings.set_index(["mechanism", "value"])["budget_query"]
+    assert spent["CMP", 5.0] == pytest.approx(15 * words) and np.isnan(spent["AEA", 3.0])
 
 
 # --- ways to call it ---

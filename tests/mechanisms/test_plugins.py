@@ -1,5 +1,8 @@
 """Mechanisms of others beside ours: their methods are called for themselves alone, and their defaults are theirs."""
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -234,6 +237,37 @@ def test_the_list_shows_every_plugin(installed):
 
     assert _describe("Mine", VECTORS)["default"] == 0.5
     assert "no default strength" in _describe("Bare", VECTORS)["guarantee"]
+
+
+def test_the_commands_take_a_plugin_without_grid_and_default(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from quipukit.guarantees import NoGuarantee\n"
+        "from quipukit.mechanisms.base import QueryMechanism, Variants\n\n\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Mine(QueryMechanism):\n"
+        "    name, summary, strategy, parameter = 'Mine', 'the query, or something else', 'heuristic', 'strength'\n"
+        "    guarantee = NoGuarantee('a test')\n"
+        "    strength: float = 0.5\n\n"
+        "    def variants(self, query, n, rngs):\n"
+        "        return Variants([query if self.strength == 0 else 'else'] * n)\n"
+    )
+    info = tmp_path / "mine-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[quipukit.mechanisms]\nMine = mine:Mine\n")
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
+
+    def quipukit(*arguments):
+        command = [sys.executable, "-m", "quipukit", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+
+    sent = quipukit("obfuscate", "my secret", "-m", "Mine", "-n", "1", "--tsv")
+    assert sent.returncode == 0, sent.stderr
+    assert "secret" not in sent.stdout and "Mine\tstrength\t0.5" in sent.stdout
+    planned = quipukit("evaluate", "-m", "Mine", "--topics", "2", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "warning: Mine has no grid, so it is measured at its default alone (strength = 0.5)" in planned.stderr
 
 
 def test_sampling_is_what_a_plugin_derives_from():

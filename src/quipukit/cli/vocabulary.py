@@ -1,12 +1,10 @@
 """``quipukit vocabulary``: which words of the queries a mechanism would not know."""
 
-import json
-import sys
 from pathlib import Path
 
 import typer
 
-from quipukit.cli.console import print_table, say
+from quipukit.cli.console import print_json, print_table, print_tsv, print_wrapped, say
 from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP, queries_of
 from quipukit.errors import InputError
 
@@ -50,14 +48,12 @@ def vocabulary(
             "words": found.words.to_dict("records"),
             "per_query": found.per_query.to_dict("records"),
         }
-        print(json.dumps(parts, ensure_ascii=False, indent=1))
+        print_json(parts)
     elif as_tsv:
-        from quipukit.files import as_text
-
-        sys.stdout.write(as_text(found.words, ".tsv"))
+        print_tsv(found.words)
         say(summary)
     elif found.words.empty:
-        print(summary)
+        print_wrapped(summary)
     else:
         rows = [[word, f"{count:,}", f"{number:,}"] for word, count, number in found.words.itertuples(index=False)]
         print_table("", ["word outside the vocabulary", "count", "queries"], rows, summary)
