@@ -144,6 +144,18 @@ def test_attack_on_nothing_says_the_fix(sent: Path, tmp_path: Path) -> None:
     assert_refused(unknown, "no/such-model")
 
 
+def test_queries_that_were_not_sent_count_as_risk_zero_and_are_told(sent: Path, tmp_path: Path) -> None:
+    log, topics = tmp_path / "log.txt", tmp_path / "t.tsv"
+    log.write_text("cats\ndogs and more dogs\n")
+    topics.write_text("1\tcat\n2\tsea fish\n3\tb\n4\tnever obfuscated\n")
+    done = run("attack", str(sent), "--queries", str(topics), "--log", str(log), "--json")
+    assert "for 1 of 4 queries no setting sent anything" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["queries"] == 4 and found["no_obfuscation"] == 1
+    (setting,) = found["settings"]
+    assert setting["R@10"] == 0.75  # all that were sent are found in so small a log, and the fourth was not sent
+
+
 def test_a_setting_that_finds_nothing_is_a_result(sent: Path, collection: Path, tmp_path: Path) -> None:
     lines = sent.read_text().splitlines()
     lost = [

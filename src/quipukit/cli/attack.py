@@ -57,15 +57,15 @@ def attack(
         asked = load_collection(collection).queries()
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
-    unsent = len(set(asked["qid"]) - set(table["qid"]))
-    if unsent:
-        say(
-            f"warning: of {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
-            "were never obfuscated, give with --queries those that were"
-        )
     with ExitStack() as shown:
         seen = prepare(table, asked, log, encoder, inject, _stages(shown))
         ranks = seen.ranks(_stages(shown)("ranking the log"))
+    unsent = len(set(asked["qid"]) - set(table["qid"]))
+    if unsent:
+        say(
+            f"warning: for {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
+            "were never obfuscated, give with --queries those that were"
+        )
     if not inject and not ranks.attrs["in_log"]:
         say("warning: the log holds none of the originals, so every risk is 0 by construction; leave out --no-inject")
     if output is not None:
