@@ -20,8 +20,8 @@ from quipukit.results import TABLES, Result
 from tests.experiment import killing, tiny
 from tests.experiment.conftest import Whole, slowly
 
-# experiment.json, seven pieces a cell, the tables, manifest.json, timings.json.
-PIECES = 7 * tiny.CELLS
+# experiment.json, eight pieces per cell, the tables, manifest.json, timings.json.
+PIECES = 8 * tiny.CELLS
 WRITES = 1 + PIECES + len(TABLES) + 2
 MANIFEST = 1 + PIECES + len(TABLES)
 
