@@ -329,7 +329,7 @@ def test_bounds_are_over_the_queries_that_the_log_holds() -> None:
     whole, half = quiet(200), with_log(quiet(200), 50)
     assert whole.recommend(max_risk=0.05).best is not None
     found = half.recommend(max_risk=0.05)
-    assert found.best is None and (found.queries, found.covered, found.ceiling) == (200, 50, 0.25)
+    assert found.best is None and (found.queries, found.covered, found.coverage) == (200, 50, 0.25)
     assert found.settings["risk_high"].item() == pytest.approx(clopper_pearson(0, 50, 0.05 * 0.999))
     certified = half.recommend(max_risk=0.1)
     assert certified.best is not None

@@ -105,7 +105,7 @@ def recommend(
         queries=int(risk.known.sum()),
         covered=len(found_out),
         judged=int(utility.known.sum()),
-        ceiling=result.log_coverage,
+        coverage=result.log_coverage,
         original=original,
         best=choice(best),
         runner_up=choice(second),

@@ -157,11 +157,11 @@ def _meaning(advice: "Recommendation") -> str:
 
 
 def _coverage(advice: "Recommendation") -> str:
-    if advice.ceiling >= 1:
+    if advice.coverage >= 1:
         return ""
     return (
         f"The attacker's log holds {advice.covered} of the {advice.queries} originals, so no risk can exceed "
-        f"{advice.ceiling:.2f}; the bounds are for queries that it holds."
+        f"{advice.coverage:.2f}; the bounds are for queries that it holds."
     )
 
 
