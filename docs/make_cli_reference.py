@@ -19,6 +19,8 @@ VERBS = (
     "list",
     "vectors",
     "vectors install",
+    "vectors remove",
+    "vocabulary",
     "demo",
 )
 

@@ -68,7 +68,7 @@ class Recommendation:
     ``min_utility``, both by their means.
 
     Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose originals
-    the attacker's log holds; no risk can exceed ``coverage``, the share of these. Utilities are over ``judged`` queries.
+    the attacker's log holds; no risk can exceed their share, ``coverage``. Utilities are over ``judged`` queries.
     ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the Pareto front
     of least risk and most utility.
     """
