@@ -101,16 +101,12 @@ def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     if len(set(owners)) < len(owners):
         return NoGuarantee("settings that share their noise have no finite joint guarantee")
     sums: dict[Guarantee, Guarantee] = {}
-    for _, one in releases:
+    for owner, one in releases:
         if not isinstance(one, MetricDP | LocalDP):
-            return one if len(releases) == 1 else NoGuarantee(f"one of them has none ({_reason(one)})")
+            return one if len(releases) == 1 else NoGuarantee(f"{owner} has none")
         kind = replace(one, epsilon=0)
         known = sums.get(kind, kind)
         assert isinstance(known, MetricDP | LocalDP)
         sums[kind] = replace(known, epsilon=known.epsilon + one.epsilon)
     parts = tuple(sums.values())
     return parts[0] if len(parts) == 1 else Together(parts)
-
-
-def _reason(guarantee: Guarantee) -> str:
-    return guarantee.reason if isinstance(guarantee, NoGuarantee) else str(guarantee)
