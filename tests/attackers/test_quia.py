@@ -148,7 +148,8 @@ def test_a_setting_that_sent_nothing_for_a_query_has_risk_zero_there(queries, lo
 def test_a_query_for_which_no_setting_sent_anything_counts_too(queries, log):
     """Two of three queries were sent: the risk is over three, not over two."""
     asked = queries.head(3)
-    ranks = attack(obfuscate(asked.head(2), "Identity", 2), asked, log, Bag())
+    with pytest.warns(UserWarning, match="for 1 of 3 queries no setting sent anything"):
+        ranks = attack(obfuscate(asked.head(2), "Identity", 2), asked, log, Bag())
     assert ranks["qid"].tolist() == ["0", "1", "2"] and ranks.attrs["no_obfuscation"] == 1
     assert ranks.attrs["queries"] == 3 and ranks["better"].tolist() == [0, 0, -1]
     hits = risk(ranks).query("measure == 'P@1'")["score"]
@@ -158,12 +159,14 @@ def test_a_query_for_which_no_setting_sent_anything_counts_too(queries, log):
 def test_where_nothing_at_all_was_sent_every_risk_is_zero(queries, log):
     nothing = obfuscate(queries, ["Identity"], 1).iloc[:0]
     named = pd.DataFrame({"mechanism": ["AEA", "AEA"], "parameter": "level", "value": [3, 4]})
-    ranks = attack(nothing, queries, log, Bag(), settings=named)
+    with pytest.warns(UserWarning, match="for 12 of 12 queries"):
+        ranks = attack(nothing, queries, log, Bag(), settings=named)
     assert len(ranks) == 24 and (ranks["better"] == -1).all() and np.isinf(ranks["log_rank"]).all()
     assert ranks.attrs["no_obfuscation"] == 24
     assert (risk(ranks)["score"] == 0).all()
     # Without their names nobody can know which settings these were, but nothing breaks.
-    assert attack(nothing, queries, log, Bag()).empty
+    with pytest.warns(UserWarning, match="for 12 of 12 queries"):
+        assert attack(nothing, queries, log, Bag()).empty
 
 
 def test_a_setting_that_sent_nothing_stands_beside_those_that_did(queries, log):

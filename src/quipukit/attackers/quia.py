@@ -7,6 +7,7 @@ Reference: De Faveri, Faggioli, Ferro. QuIPU. ECIR 2025.
 """
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -145,7 +146,19 @@ def attack(
     ever; what belongs to the user is encoded in memory.
     """
     ready = prepare(obfuscated, queries, log, encoder, inject, stages, settings)
+    unsent = never_sent(obfuscated, queries)
+    if unsent:
+        warnings.warn(
+            f"for {unsent} of {len(queries)} queries no setting sent anything, so they count as risk 0; if they were "
+            "never obfuscated, give only those that were.",
+            stacklevel=2,
+        )
     return ready.ranks(stages("ranking the log"))
+
+
+def never_sent(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> int:
+    """Return for how many queries no setting sent anything: they lower every mean risk, rightly or not."""
+    return len(set(queries["qid"]) - set(obfuscated["qid"]))
 
 
 def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str]:

@@ -45,7 +45,7 @@ def attack(
       quipukit attack obfuscated.csv --queries topics.tsv --log log.tsv --show 10
       quipukit attack obfuscated.csv --collection wordnet --log wordnet
     """
-    from quipukit.attackers.quia import prepare
+    from quipukit.attackers.quia import never_sent, prepare
     from quipukit.files import read_obfuscated, read_queries, write_table
     from quipukit.measures.risk import risk
 
@@ -60,7 +60,7 @@ def attack(
     with ExitStack() as shown:
         seen = prepare(table, asked, log, encoder, inject, _stages(shown))
         ranks = seen.ranks(_stages(shown)("ranking the log"))
-    unsent = len(set(asked["qid"]) - set(table["qid"]))
+    unsent = never_sent(table, asked)
     if unsent:
         say(
             f"warning: for {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
