@@ -115,13 +115,17 @@ class Block:
         """Return QuIPU and hypervolume of every mechanism and attacker with intervals, companions, flags and marks.
 
         Beside the columns of `Result.quipu` and of `quipu_table`: best (of this attacker), p_holm (of the difference
-        to the best) and worse (p_holm below 0.05); and the same of the hypervolume, as hypervolume_best and so on. Of
-        the QuIPU scores only those are ranked whose curve spans enough of the diagonal (``rankable``).
+        to the best) and worse (p_holm below 0.05); and the same of the hypervolume, as hypervolume_best and so on. A
+        curve that spans too little of the diagonal (not ``rankable``) is never the best: its QuIPU is not ranked, and
+        where its volume is the largest, no volume is called best.
         """
         table = self._scored.copy()
         for score, prefix in SCORES.items():
             ranked = ranked_by(score, table)
             best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
+            best = best[
+                best["rankable"].astype(bool)
+            ]  # where a narrow curve has the largest volume, none is called best
             champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
             names = list(zip(table["attacker"], table["mechanism"], strict=True))
             p_values = self._to_the_best(champions, score)

@@ -50,7 +50,7 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
     if (~flags["rankable"].astype(bool) & ~flags["single"].astype(bool)).any():
         words.append(
             f"{NOT_RANKED} the settings span less than {percent(NARROW)} of the diagonal, so that QuIPU is close to 0 "
-            "whatever the mechanism does and is not ranked; compare the hypervolume."
+            "whatever the mechanism does and is not ranked; nor is it called best by its hypervolume."
         )
     if not flags["monotone"].all():
         words.append(f"{TURNS} not monotone: the curve runs backwards in part, and such parts count negatively.")
@@ -77,7 +77,10 @@ def companions(block: Block) -> Sheet:
         row = block.score_of(name, who)
         if row is None:
             return [_GAP] * len(names)
-        return [Cell(number(row[column]), bold=row[column] == best[column][who]) for column in names]
+        return [
+            Cell(number(row[column]), bold=bool(row["rankable"]) and row[column] == best[column][who])
+            for column in names
+        ]
 
     rows: Rows = {}
     for name in block.mechanisms:
@@ -92,7 +95,8 @@ def companions(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, block.scores[columns]),
         caption=f"U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} where none "
-        "is that safe. Bold: the best of a column. The best setting is chosen by its means on these queries: expect "
+        "is that safe. Bold: the best of a column, unless its settings span too little to be ranked. The best setting "
+        "is chosen by its means on these queries: expect "
         "less utility and more risk on others, and see `quipukit recommend` for what can be certified.",
     )
 

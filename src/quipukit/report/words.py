@@ -133,6 +133,10 @@ def _leader(block: Block, who: str, score: Score) -> Leader:
     if ranked.empty:
         caution = unranked or "No mechanism finds anything at a risk below 1."
         return Leader(by, "none", "", "", "", caution if len(scores) else "Only references were run; add a mechanism.")
+    if not ranked[f"{prefix}best"].any():
+        top = ranked.loc[ranked[score].idxmax()]
+        caution = f"The largest is {top['mechanism']}'s, {number(top[score])}. {_unranked(scores[~scores['rankable']])}"
+        return Leader(by, "none", "", "", "", caution)
     row = ranked[ranked[f"{prefix}best"]].iloc[0]
     level = list(ranked.loc[~ranked[f"{prefix}best"] & ~ranked[f"{prefix}worse"], "mechanism"])
     rivals = ""
@@ -156,8 +160,8 @@ def _unranked(scores: pd.DataFrame) -> str:
         for row in scores.itertuples(index=False)
     ]
     return (
-        f"Not ranked by QuIPU: {join(names)}. Their settings span less than {percent(NARROW)} of the diagonal, so the "
-        "score is close to 0 whatever they do."
+        f"Not ranked: {join(names)}. Their settings span less than {percent(NARROW)} of the diagonal, where QuIPU is "
+        "close to 0 whatever they do."
     )
 
 
