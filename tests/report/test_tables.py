@@ -370,3 +370,18 @@ def test_names_of_files_are_safe_and_differ() -> None:
         "\N{GRINNING FACE}": "result",
         "../x": "x",
     }
+
+
+def test_captions_speak_only_of_references_that_were_run() -> None:
+    """Where engines are over the wire, the original queries are not sent, and there is no Identity."""
+    without = only(make_result(), {"CMP": (1.0, 10.0), "Random": (0.0,)})
+    caption = tables.references(blocks_of([without])).caption
+    assert "Random" in caption and "Identity" not in caption
+    assert "Identity" in tables.references(blocks_of([make_result()])).caption
+
+
+def test_a_report_lets_nobody_test_a_guess_of_the_queries(tmp_path: Path) -> None:
+    result = make_result()
+    page = write_report([result], tmp_path, examples=False, formats=()).read_text(encoding="utf-8")
+    assert result.manifest["queries"]["fingerprint"][:12] not in page
+    assert result.manifest["collection"]["fingerprint"][:12] in page

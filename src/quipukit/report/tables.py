@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from quipukit.measures.quipu import BUDGETS, NARROW
+from quipukit.measures.quipu import BUDGETS, NARROW, ORIGINAL
 from quipukit.report.blocks import SCORES, Block
 from quipukit.report.radar import GAIN, equal_privacy, radar_frame
 from quipukit.report.sheet import DASH, Cell, Section, Sheet, interval, number, percent, share
@@ -122,6 +122,15 @@ def references(blocks: Sequence[Block]) -> Sheet:
     if any(len(block.ceilings) for block in judged):
         row = (Cell("Original, as many documents"), *(cell for block in judged for cell in deeper(block)))
         sections = (*sections, Section("", (row,)))
+    names = {name for block in judged for name in block.references}
+    caption = [
+        "Utility, and risk against each attacker.",
+        "Identity sends the query as it is and pools one list of documents, as in the paper." * (ORIGINAL in names),
+        "Random sends random words: what the pool finds by chance." * ("Random" in names),
+        "Each is one point, so none has a score.",
+        "Original, as many documents: what the query as it is finds among as many documents as a setting pools, over "
+        "all settings; shares that are kept are of this." * any(len(block.ceilings) for block in judged),
+    ]
     return Sheet(
         name="references",
         title="References",
@@ -129,10 +138,7 @@ def references(blocks: Sequence[Block]) -> Sheet:
         groups=_groups(judged, lambda block: 1 + len(block.attackers)),
         sections=sections,
         frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(),
-        caption="Utility, and risk against each attacker. Identity sends the query as it is and pools one list of "
-        "documents, as in the paper. Random sends random words: what the pool finds by chance. Each is one point, so "
-        "neither has a score. Original, as many documents: what the query as it is finds among as many documents as a "
-        "setting pools, over all settings; shares that are kept are of this.",
+        caption=" ".join(filter(None, caption)),
     )
 
 

@@ -187,10 +187,8 @@ def run_in_words(result: Result, queries: tuple[int, int] | None = None) -> list
     size = f"{collection['documents']:,} documents" if collection.get("documents") else ""
     pairs = [
         ("Collection", _sentence(result.name, size, _print_of(collection))),
-        (
-            "Queries",
-            _sentence(f"{asked.get('count', len(result.queries)):,} queries", _judged(queries), _print_of(asked)),
-        ),
+        # Without their fingerprint: a plain hash lets a reader test a guess, and a report may travel.
+        ("Queries", _sentence(f"{asked.get('count', len(result.queries)):,} queries", _judged(queries))),
         ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
         *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
         *(("Sent over the wire", sent_in_words(sent)) for sent in manifest.get("sent") or ()),
