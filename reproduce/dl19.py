@@ -25,12 +25,16 @@ def main() -> None:
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     if not DATA.is_dir() or not FIXTURES.is_dir():
         sys.exit("needs the public data in ../shared/data and ../shared/fixtures, beside the checkout")
-    from quipukit.cli.stages import StageView
+    from quipukit.collections.load import load_collection
     from quipukit.experiment.run import run
+    from quipukit.experiment.stage_view import StageView
     from quipukit.report.write import write_report
+    from quipukit.retrieval.dense import Dense
 
     results = {}
     with StageView() as view:
+        # All passages at once, into the cache that runs share: a run by itself keeps those that it found to itself.
+        Dense(load_collection(str(DATA / "msmarco_pool"))).prepare(view.stage("encoding the passages", "documents"))
         for name, options in set_ups().items():
             print(f"== {name}", file=sys.stderr)
             start = time.monotonic()

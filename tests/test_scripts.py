@@ -1,0 +1,27 @@
+"""What the scripts beside the package import from it is there; no type checker looks at them."""
+
+import ast
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = sorted(path for folder in ("benchmarks", "reproduce", "docs") for path in (ROOT / folder).glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_a_script_imports_is_there(script: Path) -> None:
+    imports = [
+        (node.module, name.name)
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "quipukit"
+        for name in node.names
+    ]
+    missing = []
+    for module, name in imports:
+        loaded = importlib.import_module(module)
+        if not hasattr(loaded, name) and importlib.util.find_spec(f"{module}.{name}") is None:
+            missing.append(f"{module}.{name}")
+    assert missing == []
