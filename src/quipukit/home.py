@@ -90,7 +90,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield draft
         for made in draft.rglob("*"):
-            made.chmod(0o700 if made.is_dir() else 0o600)
+            if not made.is_symlink():  # whose target may be anywhere
+                made.chmod(made.stat().st_mode & 0o700)  # what may be run stays so
         if path.exists():
             # Renamed away, then removed: whoever has its files open keeps them, and nobody sees half a folder.
             with contextlib.suppress(FileNotFoundError):

@@ -78,7 +78,7 @@ def test_json_holds_the_whole_answer(many: str) -> None:
     found = json.loads(run("recommend", many, "--json").stdout)
     assert found["best"]["name"] == "CMP@10" and found["best"]["certified"] is True
     assert found["runner_up"]["name"] == "VickreyMhl@12.5" and found["candidate"] is None
-    assert found["best"]["risk"] < found["best"]["risk_high"] <= 0.1 and found["ceiling"] == 1
+    assert found["best"]["risk"] < found["best"]["risk_high"] <= 0.1 and found["coverage"] == 1
     assert found["gain"]["p"] < 0.05 and found["queries"] == found["covered"] == found["judged"] == 200
     assert [row["mechanism"] for row in found["front"]][:2] == ["FEA", "VickreyMhl"]
 

@@ -224,7 +224,17 @@ def test_another_choice_is_another_experiment(
 
 def test_every_choice_is_looked_at() -> None:
     compared = {"n", "seed", "seeds", "topics", "depth", "k", "noise", "measures", "log_sample", "inject", "examples"}
-    named = {"encoder", "systems", "log", "qrels", "queries", "vectors", "collection", "obfuscated"}
+    named = {
+        "encoder",
+        "systems",
+        "log",
+        "qrels",
+        "queries",
+        "vectors",
+        "vocabulary_filter",
+        "collection",
+        "obfuscated",
+    }
     assert set(Options.__dataclass_fields__) == compared | named | {"specs", "skip_invalid", "send_originals"}
 
 

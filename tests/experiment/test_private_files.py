@@ -90,3 +90,16 @@ def test_the_ways_to_write(tmp_path: Path, umask: int, monkeypatch: pytest.Monke
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"exists|directory"):
         make_folder(tmp_path / "file" / "below")
+
+
+def test_a_folder_is_closed_to_others_and_its_programs_still_run(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("not ours")
+    elsewhere.chmod(0o644)
+    with new_folder(tmp_path / "made") as folder:
+        for name, mode in (("program", 0o755), ("data", 0o644)):
+            (folder / name).write_text("")
+            (folder / name).chmod(mode)
+        (folder / "link").symlink_to(elsewhere)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "made").iterdir()}
+    assert modes == {"program": 0o700, "data": 0o600, "link": 0o644}
