@@ -259,7 +259,17 @@ def test_the_whole_protocol_through_the_command_line(server: Server, shared_data
     topics.write_text("\n".join(lines), encoding="utf-8")
     sent, runs = tmp_path / "sent.csv", tmp_path / "runs"
     run_command("obfuscate", "--queries", str(topics), "-m", "Identity", "-m", "Random", "-n", "3", "-o", str(sent))
-    retrieve = ["retrieve", str(sent), "--collection", vaswani, "--reranker", "bm25", "--depth", "50"]
+    retrieve = [
+        "retrieve",
+        str(sent),
+        "--collection",
+        vaswani,
+        "--reranker",
+        "bm25",
+        "--depth",
+        "50",
+        "--send-originals",
+    ]
     run_command(*retrieve, "--retriever", server.spec, "-o", str(runs))
     assert {file.name for file in runs.glob("*.trec")} == {"Identity.trec", "Random.trec"}
 
