@@ -88,6 +88,28 @@ def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> No
     assert {name: own for name, own in digests(out).items() if name not in mine} == digests(fresh)
 
 
+def test_an_interrupted_report_leaves_the_one_before(tmp_path: Path) -> None:
+    """Stopped at any part: no mixture of two reports, nothing half-written, and the next one knows what to clear."""
+    earlier = only(make_result(), {"CMP": (1.0, 10.0), "Identity": (0.0,)})
+    write_report([earlier], tmp_path, formats=("svg",))
+
+    def contents() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    before = contents()
+    for part in (2, 3, 5):
+
+        def stop(done: float, total: float, part: int = part) -> None:
+            if done == part:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            write_report([make_result()], tmp_path, formats=("svg", "png"), progress=stop)
+        assert contents() == before and not list(tmp_path.glob(".draft-*"))
+    write_report([make_result()], tmp_path, formats=())
+    assert not list((tmp_path / "figures").glob("*"))
+
+
 def test_a_list_of_files_cannot_reach_outside(tmp_path: Path) -> None:
     out, other = tmp_path / "report", tmp_path / "precious.csv"
     other.write_text("mine")

@@ -65,9 +65,8 @@ def styled() -> Iterator[None]:
         yield
 
 
-def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> None:
     """Write the figure in every format."""
-    written = []
     for kind in formats:
         path = stem.with_name(f"{stem.name}.{kind}")
         content = io.BytesIO()
@@ -75,8 +74,6 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list
             figure.savefig(content, format=kind, metadata=_METADATA.get(kind))
         with new_file(path) as draft:
             draft.write_bytes(content.getvalue())
-        written.append(path)
-    return written
 
 
 def new_figure(width: float, height: float) -> "Figure":

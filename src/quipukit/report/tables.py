@@ -128,8 +128,9 @@ def references(blocks: Sequence[Block]) -> Sheet:
         "Identity sends the query as it is and pools one list of documents, as in the paper." * (ORIGINAL in names),
         "Random sends random words: what the pool finds by chance." * ("Random" in names),
         "Each is one point, so none has a score.",
-        "Original, as many documents: what the query as it is finds among as many documents as a setting pools, over "
-        "all settings; shares that are kept are of this." * any(len(block.ceilings) for block in judged),
+        "Original, as many documents: what the query as it is finds among as many documents as a setting pools (all "
+        "that it finds, where its list ends earlier), over all settings; shares that are kept are of this."
+        * any(len(block.ceilings) for block in judged),
     ]
     return Sheet(
         name="references",

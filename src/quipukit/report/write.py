@@ -2,6 +2,7 @@
 
 import functools
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pandas as pd
 
 from quipukit.errors import FileError, InputError
 from quipukit.files import spreadsheet_text
-from quipukit.home import new_file
+from quipukit.home import make_folder, new_file
 from quipukit.report import tables
 from quipukit.report.blocks import Block, blocks_of
 from quipukit.report.drawing import FORMATS, save
@@ -19,7 +20,7 @@ from quipukit.report.latex import latex
 from quipukit.report.page import page
 from quipukit.report.palette import Look, looks_of
 from quipukit.report.sheet import Sheet
-from quipukit.report.written import clear, record
+from quipukit.report.written import replace_report
 from quipukit.results import Result
 
 Progress = Callable[[float, float], None]
@@ -74,8 +75,8 @@ class Report:
     ) -> Path:
         """Write everything into the folder, and return the path of the page; see `write_report`.
 
-        What an earlier report left there is removed, as listed in its SHA256SUMS; other files stay, and so does what
-        was changed since.
+        What an earlier report left there is removed, as listed in its SHA256SUMS, when the new one is complete. Other
+        files stay, and so does what was changed since, unless the new report has a file of that name.
         """
         unknown = [kind for kind in formats if kind not in FORMATS]
         if unknown:
@@ -90,21 +91,23 @@ class Report:
         show(0, total)
         texts = dict(self._tables())
         html = page(self.blocks, self._looks, self._shared, self._sheets, examples)
-        # Not before everything is computed that may fail: the earlier report is better than none.
-        clear(place)
-        written = [_write_text(place / "tables" / name, text) for name, text in texts.items()]
-        done = 2
-        show(done, total)
-        for block in self.blocks if formats else ():
-            for name, figure in figures(block, self._looks):
-                written += save(figure, place / "figures" / (name + self._suffixes[block.name]), formats)
-                done += 1
-                show(done, total)
-        # Last, so that a page is there only when everything it speaks of is.
-        path = _write_text(place / "report.html", html)
-        record(place, [*written, path])
+        make_folder(place)
+        # Aside until all of it is there: whoever interrupts keeps the earlier report, and no mixture of two.
+        with tempfile.TemporaryDirectory(prefix=".draft-", dir=place) as aside:
+            draft = Path(aside)
+            for name, text in texts.items():
+                _write_text(draft / "tables" / name, text)
+            done = 2
+            show(done, total)
+            for block in self.blocks if formats else ():
+                for name, figure in figures(block, self._looks):
+                    save(figure, draft / "figures" / (name + self._suffixes[block.name]), formats)
+                    done += 1
+                    show(done, total)
+            _write_text(draft / "report.html", html)
+            replace_report(place, draft)
         show(total, total)
-        return path
+        return place / "report.html"
 
     @functools.cached_property
     def _shared(self) -> Mapping[str, Sheet]:
@@ -136,7 +139,6 @@ class Report:
                 yield f"comparisons{self._suffixes[block.name]}.csv", spreadsheet_text(block.comparisons)
 
 
-def _write_text(path: Path, text: str) -> Path:
+def _write_text(path: Path, text: str) -> None:
     with new_file(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
-    return path

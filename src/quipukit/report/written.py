@@ -1,10 +1,9 @@
 """Which files of a folder a report wrote: a list for ``sha256sum -c SHA256SUMS``, which the next report clears."""
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
-from quipukit.home import new_file, sha256
+from quipukit.home import make_folder, new_file, sha256
 
 LIST = "SHA256SUMS"
 
@@ -12,14 +11,22 @@ LIST = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  ((?:figures/|tables/)?[\w-]+\.(?:html|csv|tex|pdf|svg|png))")
 
 
-def record(folder: Path, files: Iterable[Path]) -> None:
-    """Write down which files a report consists of."""
-    lines = sorted(f"{sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
-    with new_file(folder / LIST) as draft:
-        draft.write_text("".join(lines), encoding="utf-8", newline="\n")
+def replace_report(folder: Path, draft: Path) -> None:
+    """Put a finished report in the place of the one that the folder holds."""
+    # The page last, so that one is there only when everything it speaks of is.
+    files = sorted((file for file in draft.rglob("*") if file.is_file()), key=lambda file: file.suffix == ".html")
+    _clear(folder)
+    # The list goes first: whoever is killed between the files leaves nothing that the next report does not know.
+    with new_file(folder / LIST) as path:
+        lines = [f"{sha256(file)}  {file.relative_to(draft).as_posix()}\n" for file in files]
+        path.write_text("".join(sorted(lines)), encoding="utf-8", newline="\n")
+    for file in files:
+        target = folder / file.relative_to(draft)
+        make_folder(target.parent)
+        file.replace(target)
 
 
-def clear(folder: Path) -> None:
+def _clear(folder: Path) -> None:
     """Remove what an earlier report wrote here, except what somebody has changed since."""
     path = folder / LIST
     if not path.is_file():
