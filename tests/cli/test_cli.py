@@ -232,7 +232,7 @@ def test_wrong_settings_say_the_fix(small: str, arguments: list[str], parts: lis
         ("topics.tsv", b"1\tcat\n2 dog\n", ["line 2", "column is missing"]),
         ("topics.tsv", b"", ["empty"]),
         ("topics.tsv", b"1\tcat\n2\t\xff\xfe\n", ["line 2", "UTF-8"]),
-        ("topics.tsv", b"1\tcat\n1\tdog\n", ["two rows with qid=1"]),
+        ("topics.tsv", b"1\tcat\n1\tdog\n", ["line 1 and line 2 have the same qid"]),
         ("topics.csv", b"qid,words\n1,cat\n", ["'query'", "'words'"]),
         ("topics.parquet", b"nonsense", ["parquet"]),
         ("topics.xyz", b"cat", ["format"]),
