@@ -134,11 +134,8 @@ def test_damaged_parquet_is_refused_in_one_line(tmp_path):
     whole = tmp_path / "whole.parquet"
     pd.DataFrame({"qid": ["1", "2"], "query": [SECRET, SECRET]}).to_parquet(whole)
     content = whole.read_bytes()
-    bad = [b"PAR1PAR1", b"", b"\xff" * 50, *(content[:size] for size in range(0, len(content), 97))]
-    middle = len(content) // 2
-    bad += [
-        content[:at] + bytes([content[at] ^ 0xFF]) * 8 + content[at + 8 :] for at in range(middle, len(content), 53)
-    ]
+    bad = [b"", b"PAR1PAR1", b"PAR1\4\0\0\0PAR1", *(content[:size] for size in range(0, len(content), 97))]
+    bad += [content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :] for at in range(4, len(content), 11)]
     faults = []
     for damaged in bad:
         path = written(tmp_path, "q.parquet", damaged)
@@ -147,7 +144,7 @@ def test_damaged_parquet_is_refused_in_one_line(tmp_path):
                 read(path)  # a flipped bit may do no harm
             except FileError as fault:
                 faults.append(str(fault))
-    assert len(faults) >= len(bad)
+    assert len(faults) > len(bad)
     assert not any("\n" in fault or "secret" in fault for fault in faults)
 
 

@@ -183,12 +183,10 @@ def table_of(path: Path, header: Sequence[str], rows: Iterable[Row]) -> pd.DataF
 
 def read_parquet(path: Path) -> pd.DataFrame:
     """Read a Parquet file whole; one that cannot be is refused in one line, which quotes nothing that it holds."""
-    from pyarrow import ArrowException
-
     content = read_bytes(path)
     try:
         return pd.read_parquet(io.BytesIO(content))
-    except (ArrowException, OSError, ValueError, MemoryError):
+    except Exception:  # Arrow's and pandas' own, and KeyError or TypeError from the notes that pandas leaves in a file
         raise FileError(f"{path} is damaged, or not a Parquet file; write it again.") from None
 
 
