@@ -245,7 +245,14 @@ def _read_topics(path: Path) -> pd.DataFrame:
     if len(names) == 2 and is_header(names[0], names[1], _IDS, _TEXTS):
         return table_of(path, ["qid", "query"], rows)
     shape = "'qid<TAB>query', or name the columns in the first line"
-    return table_of(path, ["qid", "query"], with_width(path, itertools.chain([first], rows), 2, shape))
+    topics = table_of(path, ["qid", "query"], with_width(path, itertools.chain([first], rows), 2, shape))
+    if (
+        topics["query"].str.strip().str.fullmatch("[0-9]+").all()
+        and topics["qid"].str.strip().str.contains(r"\s").any()
+    ):
+        # The ids cross the trust boundary with what is sent.
+        raise FileError(f"{path}: these look like queries and counts, not ids and queries; write {shape}.")
+    return topics
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
