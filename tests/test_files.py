@@ -69,6 +69,7 @@ def test_what_is_understood(tmp_path, name, content):
         ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": true, "query": "b"}}\n', "line 2: column 'qid'"),
         ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": 2}}\n', "line 2: column 'query'"),
         ("q.tsv", f"{SECRET}\ta\nother\t9\n\n{SECRET}\t5\n", "line 1 and line 4 have the same qid; keep one"),
+        ("q.tsv", f"query\tcount\n{SECRET}\t5\n", "names the queries but not their ids"),
         ("q.tsv", f"{SECRET}\t5\nother\t9\n", "look like queries and counts, not ids and queries"),
         ("q.csv", f"qid,query\n{SECRET},5\n{SECRET},9\n", "line 2 and line 3 have the same qid"),
         ("q.jsonl", f'{{"qid": 1, "query": "a"}}\n{{"qid": "1", "query": "{SECRET}"}}\n', "line 1 and line 2"),
@@ -120,6 +121,14 @@ def test_cells_of_the_wrong_type_in_obfuscated_parquet_are_refused(tmp_path, pub
     table.to_parquet(tmp_path / "sent.parquet")
     with pytest.raises(FileError, match=f"row 1: column '{names.get(column, column)}'"):
         read_obfuscated(tmp_path / "sent.parquet")
+
+
+def test_one_id_and_one_value_written_in_two_ways_are_one(tmp_path):
+    row = '{{"id": {}, "text": "a", "obfuscatedText": "b", "mechanism": "CMP", "epsilon": {}}}\n'
+    path = written(tmp_path, "sent.jsonl", row.format(1, 5) + row.format('"1"', "5.0"))
+    obfuscated, originals = read_obfuscated(path)
+    assert obfuscated[["qid", "variant"]].values.tolist() == [["1", 0], ["1", 1]]
+    assert originals.values.tolist() == [["1", "a"]]
 
 
 def test_the_same_setting_in_two_files_is_refused(tmp_path):

@@ -241,6 +241,8 @@ def _read_topics(path: Path) -> pd.DataFrame:
     names = [name.strip().casefold() for name in first[1]]
     if _IDS.intersection(names) and _TEXTS.intersection(names):
         return table_of(path, names, rows)
+    if len(names) == 2 and names[0] in _TEXTS:  # beside it may stand ids or counts
+        raise FileError(f"{path}: the first line names the queries but not their ids; name those 'qid'.")
     # Of two columns one may have any name: topics are often headed "qid, title" or "number, query".
     if len(names) == 2 and is_header(names[0], names[1], _IDS, _TEXTS):
         return table_of(path, ["qid", "query"], rows)
@@ -280,7 +282,8 @@ def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         raise FileError(f"{path}: column '{wanted}' is missing; the published layout has {', '.join(_PUBLISHED)}.")
     check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
     settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
-    obfuscated = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings})
+    rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
+    obfuscated = _as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
     obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
     originals = frame[["id", "text"]].rename(columns=_RENAMED).drop_duplicates()
-    return _checked(path, OBFUSCATED, obfuscated), _as_table(path, lambda: QUERIES.typed(originals))
+    return obfuscated, _as_table(path, lambda: QUERIES.typed(originals))
