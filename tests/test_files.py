@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
+from quipukit.attackers.log import read_log
 from quipukit.errors import FileError
 from quipukit.files import read_obfuscated, read_queries, write_obfuscated
 from quipukit.frames import OBFUSCATED
@@ -30,6 +31,7 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
         ("q.tsv", "1\ta b\r2\tc\r"),
         ("q.txt", " 1\ta b\n\n 2 \tc\n"),
         ("q.tsv", "qid\ttitle\n1\ta b\n2\tc\n"),
+        ("q.tsv", "number\tquery\n1\ta b\n2\tc\n"),
         ("q.tsv", "Query\tQid\tnote\na b\t1\tx\nc\t2\ty\n"),
         ("q.csv", "\ufeffid, text\n1,a b\n\n2,c\n"),
         ("q.csv", "qid,query\r1,a b\r2,c\r"),
@@ -59,12 +61,101 @@ def test_what_is_understood(tmp_path, name, content):
         ("q.jsonl", f'{{"qid": 1, "query": ["{SECRET}"]}}\n', "line 1: a field holds a list"),
         ("q.jsonl", f'{{"qid": 1, "query": "a"}}\n"{SECRET}"\n', "line 2: not a JSON object"),
         ("q.jsonl", "[" * 100_000 + "\n", "line 1"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}", "query": "b"}}\n', "line 1: a key stands twice"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET} \\ud800"}}\n', "line 1: half of a surrogate pair"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": 2, "query": true}}\n', "line 2: column 'query'"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n\n{{"qid": 2, "query": 5}}\n', "line 3: column 'query'"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": 2.0, "query": "b"}}\n', "line 2: column 'qid'"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": true, "query": "b"}}\n', "line 2: column 'qid'"),
+        ("q.jsonl", f'{{"qid": 1, "query": "{SECRET}"}}\n{{"qid": 2}}\n', "line 2: column 'query'"),
+        ("q.tsv", f"{SECRET}\ta\nother\t9\n\n{SECRET}\t5\n", "line 1 and line 4 have the same qid; keep one"),
+        ("q.tsv", f"query\tcount\n{SECRET}\t5\n", "names the queries but not their ids"),
+        ("q.tsv", f"{SECRET}\t5\nother\t9\n", "look like queries and counts, not ids and queries"),
+        ("q.csv", f"qid,query\n{SECRET},5\n{SECRET},9\n", "line 2 and line 3 have the same qid"),
+        ("q.jsonl", f'{{"qid": 1, "query": "a"}}\n{{"qid": "1", "query": "{SECRET}"}}\n', "line 1 and line 2"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_line_and_without_its_text(tmp_path, name, content, words):
     with pytest.raises(FileError, match=words) as fault:
         read_queries(written(tmp_path, name, content))
     assert "secret" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "words"),
+    [
+        ("query", [b"my secret", b"illness"], "row 1: column 'query'"),
+        ("query", [["my", "secret"], ["b"]], "row 1: column 'query'"),
+        ("query", [SECRET, None], "row 2: column 'query'"),
+        ("query", [1, 2], "row 1: column 'query' is empty or not a text"),
+        ("qid", [b"my secret", b"2"], "row 1: column 'qid'"),
+        ("qid", [1.0, 2.0], "row 1: column 'qid' is empty or not a text or a whole number"),
+        ("qid", [True, False], "row 1: column 'qid'"),
+        ("qid", [["my secret"], ["2"]], "row 1: column 'qid'"),
+        ("qid", [SECRET, SECRET], "row 1 and row 2 have the same qid"),
+    ],
+)
+def test_cells_of_the_wrong_type_in_parquet_are_refused_with_their_row(tmp_path, column, cells, words):
+    pd.DataFrame({"qid": ["1", "2"], "query": ["a", "b"], column: cells}).to_parquet(tmp_path / "q.parquet")
+    with pytest.raises(FileError, match=words) as fault:
+        read_queries(tmp_path / "q.parquet")
+    assert "secret" not in str(fault.value)
+
+
+def test_whole_numbers_are_ids(tmp_path):
+    pd.DataFrame({"qid": [1, 2], "query": ["a", "b"]}).to_parquet(tmp_path / "q.parquet")
+    assert read_queries(tmp_path / "q.parquet")["qid"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [("query", b"cat"), ("query", ["cat"]), ("qid", b"1"), ("qid", 1.0), ("mechanism", b"CMP"), ("value", b"5")],
+)
+def test_cells_of_the_wrong_type_in_obfuscated_parquet_are_refused(tmp_path, published, column, cell):
+    row = {"qid": "1", "variant": 0, "query": "cat", "mechanism": "CMP", "parameter": "epsilon", "value": 5.0}
+    table = pd.DataFrame([{**row, column: cell}])
+    names = {"qid": "id", "query": "obfuscatedText", "value": "epsilon"} if published else {}
+    if published:
+        table = table.drop(columns=["variant", "parameter"]).rename(columns=names).assign(text=SECRET)
+    table.to_parquet(tmp_path / "sent.parquet")
+    with pytest.raises(FileError, match=f"row 1: column '{names.get(column, column)}'"):
+        read_obfuscated(tmp_path / "sent.parquet")
+
+
+def test_one_id_and_one_value_written_in_two_ways_are_one(tmp_path):
+    row = '{{"id": {}, "text": "a", "obfuscatedText": "b", "mechanism": "CMP", "epsilon": {}}}\n'
+    path = written(tmp_path, "sent.jsonl", row.format(1, 5) + row.format('"1"', "5.0"))
+    obfuscated, originals = read_obfuscated(path)
+    assert obfuscated[["qid", "variant"]].values.tolist() == [["1", 0], ["1", 1]]
+    assert originals.values.tolist() == [["1", "a"]]
+
+
+def test_the_same_setting_in_two_files_is_refused(tmp_path):
+    content = f"qid,variant,query,mechanism,parameter,value\n{SECRET},0,a,CMP,epsilon,1\n"
+    written(tmp_path, "a.csv", content)
+    written(tmp_path, "b.csv", content)
+    with pytest.raises(FileError, match="two of its files hold the same setting") as fault:
+        read_obfuscated(tmp_path)
+    assert "secret" not in str(fault.value)
+
+
+def test_damaged_parquet_is_refused_in_one_line(tmp_path):
+    whole = tmp_path / "whole.parquet"
+    pd.DataFrame({"qid": ["1", "2"], "query": [SECRET, SECRET]}).to_parquet(whole)
+    content = whole.read_bytes()
+    bad = [b"", b"PAR1PAR1", b"PAR1\4\0\0\0PAR1", *(content[:size] for size in range(0, len(content), 97))]
+    bad += [content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :] for at in range(4, len(content), 11)]
+    faults = []
+    for damaged in bad:
+        path = written(tmp_path, "q.parquet", damaged)
+        for read in (read_queries, read_obfuscated, read_log):
+            try:
+                read(path)  # a flipped bit may do no harm
+            except FileError as fault:
+                faults.append(str(fault))
+    assert len(faults) > len(bad)
+    assert not any("\n" in fault or "secret" in fault for fault in faults)
 
 
 def test_a_quotation_mark_in_tsv_is_one(tmp_path):

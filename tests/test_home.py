@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -73,3 +74,31 @@ def test_a_home_that_cannot_be_written_costs_one_line(installed: Path, tmp_path:
     [line] = [line for line in done.stderr.splitlines() if not line.startswith("obfuscating: ")]  # compiling takes time
     assert "cannot be written, so a temporary cache is used" in line and "QUIPUKIT_HOME" in line
     assert list((tmp_path / "tmp").glob("quipukit-*")) == [], "it is removed at the end"
+
+
+UNWRITABLE = """
+import os, signal, sys
+from quipukit.home import cache_home
+from quipukit.secret import installation_secret
+installation_secret()
+print(cache_home(), flush=True)
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.parametrize(("more", "code"), [([], 0), (["end"], -signal.SIGTERM)])
+def test_one_notice_tells_of_the_cache_and_the_secret(
+    project_root: Path, tmp_path: Path, more: list[str], code: int
+) -> None:
+    (tmp_path / "file").write_text("")
+    away = ("QUIPUKIT_HOME", "QUIPUKIT_SECRET_FILE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in away}
+    environment |= {"HOME": str(tmp_path / "file" / "home"), "PYTHONPATH": str(project_root / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", UNWRITABLE, *more], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "a temporary cache is used" in done.stderr
+    made = Path(done.stdout.strip())
+    assert made.name.startswith("quipukit-") and not made.exists(), "it is removed, however the process ends"

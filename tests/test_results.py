@@ -117,7 +117,7 @@ def test_a_damaged_table_is_named(result: Result, tmp_path: Path, damage: str) -
         path.unlink()
     else:
         path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "nonsense": b"nonsense" * 100}[damage])
-    with pytest.raises(FileError, match=r"scores\.parquet cannot be read \(.*\); run `quipukit evaluate --resume"):
+    with pytest.raises(FileError, match=r"scores\.parquet is missing or damaged; run `quipukit evaluate --resume"):
         Result.load(tmp_path)
 
 

@@ -51,7 +51,7 @@ def test_qrels_go_there_and_back(tmp_path):
         (b"1 Q0 a 1 nan tag\n", "line 1: the score is not a number"),
         (b"1 Q0 a 1 0.5 tag\n1 Q0 b x tag\n", "line 2.*5 fields"),
         (b"1 Q0 a 1 inf tag\n", "line 1: the score is not a number"),
-        (b"1 Q0 a 1 0.5 tag\n1 Q0 a 2 0.4 tag\n", "document a comes twice for query 1"),
+        (b"1 Q0 a 1 0.5 tag\n1 Q0 a 2 0.4 tag\n", "line 2: the document comes a second time"),
         (b"1 Q0 \xff 1 0.5 tag\n", "line 1.*UTF-8"),
     ],
 )

@@ -5,16 +5,16 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from quipukit.errors import FileError, FrameError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Kind, Table
 from quipukit.home import new_file
-from quipukit.reading import Row, file_kind, read_bytes, read_objects, read_rows, with_width
+from quipukit.reading import Row, file_kind, is_header, read_bytes, read_objects, read_rows, with_width
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 _PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
@@ -37,9 +37,10 @@ def read_queries(path: Pathish) -> pd.DataFrame:
     path = Path(path)
     frame = _read_topics(path) if file_kind(path) in (".tsv", ".txt") else read_table(path)
     frame = frame.rename(columns={old: new for old, new in _RENAMED.items() if new not in frame.columns})
-    if "qid" in frame.columns:
-        frame["qid"] = [qid.strip() if isinstance(qid, str) else qid for qid in frame["qid"]]
-    queries = _checked(path, lambda: QUERIES.check(frame))
+    if list(frame.columns).count("qid") == 1:
+        stripped = [qid.strip() if isinstance(qid, str) else qid for qid in frame["qid"].tolist()]
+        frame["qid"] = pd.Series(stripped, frame.index, object)
+    queries = _checked(path, QUERIES, frame)
     if queries.empty:
         raise FileError(f"{path}: there is no query in the file; write lines 'qid<TAB>query'.")
     nameless = queries["qid"].eq("")
@@ -59,9 +60,13 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not files:
         raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
     parts = [_read_part(file) for file in files]
-    obfuscated = _checked(path, lambda: OBFUSCATED.check(pd.concat([part for part, _ in parts])))
-    originals = pd.concat([queries for _, queries in parts]).drop_duplicates()
-    return obfuscated, _checked(path, lambda: QUERIES.check(originals))
+    obfuscated = pd.concat([part for part, _ in parts], ignore_index=True)
+    if obfuscated.duplicated(list(OBFUSCATED.key)).any():
+        raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
+    originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
+    if originals.duplicated(list(QUERIES.key)).any():
+        raise FileError(f"{path}: two originals have the same id; give every query one id, in all files.")
+    return _as_table(path, lambda: OBFUSCATED.check(obfuscated)), _as_table(path, lambda: QUERIES.check(originals))
 
 
 def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
@@ -156,7 +161,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     kind = file_kind(path)
     if kind == ".parquet":
-        return _read_parquet(path)
+        return read_parquet(path)
     if kind == ".jsonl":
         return _read_jsonl(path)
     if kind not in FORMATS:
@@ -176,7 +181,54 @@ def table_of(path: Path, header: Sequence[str], rows: Iterable[Row]) -> pd.DataF
     return pd.DataFrame(list(cells.values()), index=list(cells), columns=names, dtype=object)
 
 
-def _checked(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Read a Parquet file whole; one that cannot be is refused in one line, which quotes nothing that it holds."""
+    content = read_bytes(path)
+    try:
+        return pd.read_parquet(io.BytesIO(content))
+    except Exception:  # Arrow's and pandas' own, and KeyError or TypeError from the notes that pandas leaves in a file
+        raise FileError(f"{path} is damaged, or not a Parquet file; write it again.") from None
+
+
+def check_cells(path: Path, table: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
+    """Refuse cells of the wrong type, with their row: a text is a text, and only an id may be a whole number instead.
+
+    Anything else would be turned into a text of its own making: bytes become "b'cat'", and an id 7.0 matches no 7.
+    """
+    for column, kind in kinds.items():
+        if list(table.columns).count(column) != 1:
+            continue  # which the check of the table says
+        types = (str, int) if column in _IDS else (str,) if kind == "text" else (str, int, float)
+        for number, cell in zip(_row_numbers(path, table), table[column].tolist(), strict=True):
+            if not isinstance(cell, types) or isinstance(cell, bool):
+                wanted = "a text or a whole number" if column in _IDS else "a text" if kind == "text" else "a number"
+                raise FileError(f"{path}, {number}: column {column!r} is empty or not {wanted}; fix or delete the row.")
+
+
+def _row_numbers(path: Path, table: pd.DataFrame) -> list[str]:
+    """Return where the rows of a table stand in its file: rows of Parquet, and lines of anything else."""
+    if file_kind(path) == ".parquet":
+        return [f"row {number}" for number in range(1, len(table) + 1)]
+    return [f"line {number}" for number in table.index]
+
+
+def _checked(path: Path, kind: Table, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as it should be; rows at fault are named by number, for what stands there may be a query."""
+    check_cells(path, table, kind.columns)
+    typed = _as_table(path, lambda: kind.typed(table))
+    key = list(kind.key)
+    twice = typed.duplicated(key)
+    if twice.any():
+        second = int(twice.to_numpy().argmax())
+        first = int((typed[key] == typed.loc[second, key]).all(axis=1).to_numpy().argmax())
+        numbers = _row_numbers(path, table)
+        raise FileError(
+            f"{path}: {numbers[first]} and {numbers[second]} have the same {', '.join(key)}; keep one of them."
+        )
+    return typed
+
+
+def _as_table(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
     try:
         return check()
     except FrameError as fault:
@@ -187,22 +239,22 @@ def _read_topics(path: Path) -> pd.DataFrame:
     rows = read_rows(path)
     first = next(rows)
     names = [name.strip().casefold() for name in first[1]]
-    if _IDS.intersection(names) and (_TEXTS.intersection(names) or (len(names) == 2 and names[0] in _IDS)):
-        # Of two columns the second may have any name: topics are often headed "qid, title".
-        header = names if _TEXTS.intersection(names) else [names[0], "query"]
-        return table_of(path, header, rows)
+    if _IDS.intersection(names) and _TEXTS.intersection(names):
+        return table_of(path, names, rows)
+    if len(names) == 2 and names[0] in _TEXTS:  # beside it may stand ids or counts
+        raise FileError(f"{path}: the first line names the queries but not their ids; name those 'qid'.")
+    # Of two columns one may have any name: topics are often headed "qid, title" or "number, query".
+    if len(names) == 2 and is_header(names[0], names[1], _IDS, _TEXTS):
+        return table_of(path, ["qid", "query"], rows)
     shape = "'qid<TAB>query', or name the columns in the first line"
-    return pd.DataFrame(
-        [fields for _, fields in with_width(path, itertools.chain([first], rows), 2, shape)], columns=["qid", "query"]
-    )
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(io.BytesIO(read_bytes(path)))
-    except ValueError as fault:  # Arrow's own errors are among them
-        reason = str(fault).strip().splitlines()[0]
-        raise FileError(f"{path} is not a readable parquet file ({reason}).") from None
+    topics = table_of(path, ["qid", "query"], with_width(path, itertools.chain([first], rows), 2, shape))
+    if (
+        topics["query"].str.strip().str.fullmatch("[0-9]+").all()
+        and topics["qid"].str.strip().str.contains(r"\s").any()
+    ):
+        # The ids cross the trust boundary with what is sent.
+        raise FileError(f"{path}: these look like queries and counts, not ids and queries; write {shape}.")
+    return topics
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
@@ -222,14 +274,16 @@ def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         # Not what is found: the first line of a file of plain queries may be one of them.
         raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
     if "obfuscatedText" not in frame.columns:
-        return _checked(path, lambda: OBFUSCATED.check(frame)), QUERIES.empty()
+        return _checked(path, OBFUSCATED, frame), QUERIES.empty()
     missing = [column for column in _PUBLISHED if column not in frame.columns]
     parameter = next((name for name in ("epsilon", "level", "window") if name in frame.columns), None)
     if missing or parameter is None:
         wanted = missing[0] if missing else "epsilon' or 'level"
         raise FileError(f"{path}: column '{wanted}' is missing; the published layout has {', '.join(_PUBLISHED)}.")
+    check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
     settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
-    obfuscated = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings})
+    rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
+    obfuscated = _as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
     obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
     originals = frame[["id", "text"]].rename(columns=_RENAMED).drop_duplicates()
-    return _checked(path, lambda: OBFUSCATED.check(obfuscated)), originals
+    return obfuscated, _as_table(path, lambda: QUERIES.typed(originals))

@@ -11,11 +11,15 @@ import hashlib
 import mmap
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from quipukit.terminal import say
+
+_TEMPORARY = ".temporary"  # marks a cache that is removed at the end
 
 
 def cache_home() -> Path:
@@ -29,6 +33,11 @@ def cache_home() -> Path:
     return place if _can_be_written(place) else _temporary_home(place)
 
 
+def cache_is_temporary() -> bool:
+    """Tell whether what is cached goes with the process, or with the one that started it."""
+    return (cache_home() / _TEMPORARY).is_file()
+
+
 def _can_be_written(place: Path) -> bool:
     """Tell whether a folder can be written, or made: without making it, for nobody may need it."""
     nearest = next(folder for folder in (place, *place.absolute().parents) if os.path.exists(folder))
@@ -38,7 +47,8 @@ def _can_be_written(place: Path) -> bool:
 def _temporary_home(place: Path) -> Path:
     """Return a folder of our own that is removed at the end; what is ready at ``place`` can be used from it."""
     made = Path(tempfile.mkdtemp(prefix="quipukit-"))  # private: mkdtemp makes folders with mode 0700
-    atexit.register(_remove, made, os.getpid())
+    (made / _TEMPORARY).touch(0o600)
+    _remove_at_the_end(made)
     for kind in ("vectors", "bm25"):  # which are only read once they are built
         (made / kind).mkdir()
         with contextlib.suppress(OSError):
@@ -54,9 +64,22 @@ def _temporary_home(place: Path) -> Path:
     return made
 
 
-def _remove(made: Path, owner: int) -> None:
-    if os.getpid() == owner:  # and not a process that was forked from it
-        shutil.rmtree(made, ignore_errors=True)
+def _remove_at_the_end(made: Path) -> None:
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # and not a process that was forked from it
+            shutil.rmtree(made, ignore_errors=True)
+
+    def end(number: int, _: object) -> None:
+        remove()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    atexit.register(remove)
+    # Python does not end in order on SIGTERM, as schedulers and containers send it. A handler of the user's stays.
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
 
 
 def make_folder(path: Path) -> None:

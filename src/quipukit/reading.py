@@ -10,7 +10,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -40,7 +40,8 @@ def read_bytes(path: Path) -> bytes:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Iterate over the lines of a file in UTF-8, with their numbers from 1 and without their ends.
 
-    Lines end in LF or CR LF; in a file without any LF they end in CR. A CR elsewhere belongs to its line.
+    Lines end in LF or CR LF; in a file without any LF they end in CR. A CR elsewhere may be the end of a line or not,
+    and is refused.
     """
     with _opened(path) as file:
         head = file.read(_HEAD)
@@ -51,7 +52,13 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise FileError(
                     f"{path}, line {number}: line ends are mixed; convert them, for instance with dos2unix."
                 )
-            yield number, line.removesuffix(end).removesuffix("\r")
+            line = line.removesuffix(end).removesuffix("\r")
+            if "\r" in line:
+                raise FileError(
+                    f"{path}, line {number}: a carriage return inside the line; make it a line end or a space, for "
+                    "instance with tr."
+                )
+            yield number, line
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -80,6 +87,18 @@ def with_width(path: Path, rows: Iterable[Row], width: int, shape: str) -> Itera
         yield number, fields
 
 
+def is_header(first: str, second: str, ids: Collection[str], texts: Collection[str]) -> bool:
+    """Tell whether the two fields of a first line are names of columns, of which one at least is known.
+
+    >>> is_header("number", "query", {"qid"}, {"query"}), is_header("12", "query", {"qid"}, {"query"})
+    (True, False)
+    """
+    first, second = first.strip().casefold(), second.strip().casefold()
+    # A name has no digit; what has one beside the text "query" is an id, and "query" was asked.
+    named = len(first.split()) == 1 and not any(character.isdigit() for character in first)
+    return first in ids or (second in texts and named)
+
+
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Iterate over the objects of a file of JSON lines, with the numbers of their lines."""
     for number, line in numbered_lines(path):
@@ -93,13 +112,29 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def parse_object(line: str) -> dict[str, Any]:
     """Read a line of JSON that has to be an object; the message of the ValueError otherwise quotes nothing."""
     try:
-        fields: Any = json.loads(line)
+        fields: Any = json.loads(line, object_pairs_hook=_unique)
+    except _RepeatedKey:
+        raise ValueError("a key stands twice in an object; keep one of them.") from None
     except json.JSONDecodeError as fault:
         raise ValueError(f"not JSON ({fault.msg} at character {fault.pos + 1}); write one object per line.") from None
     except (ValueError, RecursionError):
         raise ValueError("JSON that is nested too deep or has a number too long; write one object per line.") from None
     if not isinstance(fields, dict):
         raise ValueError("not a JSON object; write one object per line.")
+    # An escape can stand for half a character, which no file in UTF-8 can hold.
+    if "\\u" in line and _BROKEN.search(json.dumps(fields, ensure_ascii=False)):
+        raise ValueError("half of a surrogate pair (\\ud800 to \\udfff); write the whole character.")
+    return fields
+
+
+class _RepeatedKey(ValueError):
+    """Two values for one key: readers of JSON take the last without a word."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise _RepeatedKey
     return fields
 
 
@@ -136,10 +171,6 @@ def _decoded(path: Path, file: IO[bytes], newline: str) -> Iterator[tuple[int, s
 
 def _tab_rows(path: Path) -> Iterator[Row]:
     for number, line in numbered_lines(path):
-        if "\r" in line:
-            raise FileError(
-                f"{path}, line {number}: a carriage return inside the line; convert the line ends with dos2unix."
-            )
         if line.strip():
             yield number, line.split("\t")
 

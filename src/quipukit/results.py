@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from quipukit.errors import FileError, InputError
+from quipukit.files import read_parquet
 from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
 from quipukit.home import new_file
 from quipukit.measures.bootstrap import bootstrap_scores
@@ -326,11 +327,10 @@ class Result:
 def _read(folder: Path, name: str) -> pd.DataFrame:
     path = folder / f"{name}.parquet"
     try:
-        frame = pd.read_parquet(path)
-        return TABLES[name].check(_with_later_columns(frame) if name == "settings" else frame)
-    except (OSError, ValueError) as fault:
-        reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
-        raise FileError(f"{path} cannot be read ({reason}); run `quipukit evaluate --resume {folder}`.") from None
+        frame = read_parquet(path)
+    except FileError:
+        raise FileError(f"{path} is missing or damaged; run `quipukit evaluate --resume {folder}`.") from None
+    return TABLES[name].check(_with_later_columns(frame) if name == "settings" else frame)
 
 
 def _with_later_columns(settings: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 
 from quipukit.errors import InputError
-from quipukit.home import cache_home, make_folder
+from quipukit.home import cache_home, cache_is_temporary, make_folder
 
 FILE_VARIABLE = "QUIPUKIT_SECRET_FILE"
 _BYTES = 32
@@ -58,11 +58,12 @@ def _secret_of(path: Path | None) -> bytes:
         with contextlib.suppress(OSError):
             content = _read(path) or _make(path)
             return hashlib.blake2b(content, digest_size=_BYTES).digest()
-    warnings.warn(
-        f"the secret of this installation cannot be kept in {path or 'a home folder'}, so what is cached now is of no "
-        f"use to later runs; set {FILE_VARIABLE} to a file that can be written.",
-        stacklevel=4,
-    )
+    if not cache_is_temporary():  # which has been said, and leaves nothing to later runs anyway
+        warnings.warn(
+            f"the secret of this installation cannot be kept in {path or 'a home folder'}, so what is cached now is of "
+            f"no use to later runs; set {FILE_VARIABLE} to a file that can be written.",
+            stacklevel=4,
+        )
     return secrets.token_bytes(_BYTES)
 
 

@@ -29,15 +29,16 @@ def read_run(path: Pathish) -> pd.DataFrame:
     rounded.) A score that is no number stops with its line; an empty file is a run that found nothing.
     """
     path = Path(path)
-    rows = []
+    rows, numbers = [], []
     for number, fields in _lines(path, 6, "qid Q0 docno rank score tag"):
+        numbers.append(number)
         qid, _, docno, rank, score, tag = fields
         rows.append((qid, docno, _number(path, number, rank, "rank"), _number(path, number, score, "score"), tag))
     run = pd.DataFrame(rows, columns=["qid", "docno", "rank", "score", "tag"])
     twice = run.duplicated(["qid", "docno"])
     if twice.any():
-        first = run[twice].iloc[0]
-        raise FileError(f"{path}: document {first['docno']} comes twice for query {first['qid']}; keep one line.")
+        line = numbers[int(twice.to_numpy().argmax())]
+        raise FileError(f"{path}, line {line}: the document comes a second time for the same query; keep one line.")
     order = {"qid": True, "score": False, "rank": True, "docno": True}
     run = run.sort_values(list(order), ascending=list(order.values()), kind="stable").reset_index(drop=True)
     run["rank"] = run.groupby("qid", sort=False).cumcount()

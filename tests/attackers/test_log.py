@@ -64,6 +64,8 @@ def test_text_files(tmp_path, name, content, compressed):
 def test_parquet_and_plain_lists(tmp_path):
     pd.DataFrame({"query": ["cats", "dogs"], "count": [4, 1]}).to_parquet(tmp_path / "log.parquet")
     assert read_log(tmp_path / "log.parquet").counts.tolist() == [4, 1]
+    pd.DataFrame({"query": ["cats", "dogs"], "freq": [4, 1]}).to_parquet(tmp_path / "log.parquet")
+    assert read_log(tmp_path / "log.parquet").counts.tolist() == [4, 1]
     assert read_log(["cats", "cats"]).counts.tolist() == [2]
     assert len(read_log(["only one"])) == 1
 
@@ -96,7 +98,7 @@ def test_parquet_and_plain_lists(tmp_path):
         ("log.jsonl", b'{"query": null}\n', "line 1.*missing or no text"),
         ("log.jsonl", b'{"query": "cats"}\n["x"]\n', "line 2.*not a JSON object"),
         ("log.json", b'{"query": "cats"}\n', "jsonl"),
-        ("log.parquet", b"nonsense", "parquet"),
+        ("log.parquet", b"nonsense", "damaged, or not a Parquet file"),
     ],
 )
 def test_what_is_no_log_is_refused_with_the_fix(tmp_path, name, content, words):

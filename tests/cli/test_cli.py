@@ -151,6 +151,20 @@ def test_a_closed_pipe_is_no_error(small: str, arguments: str, reader: str, code
     assert "Error" not in done.stderr and "Broken" not in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", ["list", "list --json", "--help", "obfuscate cat -m Identity -n 3000 --tsv"])
+@pytest.mark.parametrize(("target", "words"), [("/dev/full", "No space left"), ("&-", "standard output is closed")])
+def test_output_that_cannot_be_written_ends_in_one_line(arguments: str, target: str, words: str) -> None:
+    command = f"{sys.executable} -m quipukit {arguments} >{target}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and words in done.stderr, done.stderr
+
+
+def test_a_misspelt_collection_is_said_first() -> None:
+    assert_refused(run("evaluate", "wordnett"), "there is no collection 'wordnett'")
+    assert_refused(run("evaluate"), "-o")
+
+
 # --- files ---
 
 
@@ -232,7 +246,7 @@ def test_wrong_settings_say_the_fix(small: str, arguments: list[str], parts: lis
         ("topics.tsv", b"1\tcat\n2 dog\n", ["line 2", "column is missing"]),
         ("topics.tsv", b"", ["empty"]),
         ("topics.tsv", b"1\tcat\n2\t\xff\xfe\n", ["line 2", "UTF-8"]),
-        ("topics.tsv", b"1\tcat\n1\tdog\n", ["two rows with qid=1"]),
+        ("topics.tsv", b"1\tcat\n1\tdog\n", ["line 1 and line 2 have the same qid"]),
         ("topics.csv", b"qid,words\n1,cat\n", ["'query'", "'words'"]),
         ("topics.parquet", b"nonsense", ["parquet"]),
         ("topics.xyz", b"cat", ["format"]),

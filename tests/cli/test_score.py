@@ -136,6 +136,18 @@ def test_bad_files_end_in_one_line_that_says_the_fix(tmp_path: Path, content: st
     assert_refused(run("score", str(file)), "points.csv", *parts)
 
 
+def test_cells_of_the_wrong_type_and_damaged_parquet_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "points.parquet"
+    pd.DataFrame({"mechanism": [b"A"], "value": [1], "risk": [0.5], "utility": [0.5]}).to_parquet(path)
+    assert_refused(run("score", str(path)), "row 1: column 'mechanism'")
+    path.write_bytes(b"PAR1\4\0\0\0PAR1")
+    assert_refused(run("score", str(path)), "damaged, or not a Parquet file")
+    (tmp_path / "log.csv").write_text("my illness,5\nother,2\n")
+    done = run("score", str(tmp_path / "log.csv"))
+    assert_refused(done, "no column 'mechanism'")
+    assert "illness" not in done.stderr
+
+
 def test_bad_options_end_in_one_line_that_says_the_fix(points: str, tmp_path: Path) -> None:
     assert_refused(run("score", str(tmp_path / "no.csv")), "no.csv", "no such file")
     assert_refused(run("score", str(tmp_path)), "cannot tell the format")

@@ -218,6 +218,29 @@ def test_settings_that_look_alike_get_files_of_their_own(collection: Path, tmp_p
     assert {recorded[file.name]["mechanism"] for file in files} == set(names)
     [mine] = [file for file, entry in recorded.items() if entry["mechanism"] == "A/B"]
     assert "d1" in (tmp_path / "runs" / mine).read_text()
+    shown = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "--json")
+    assert {row["run"] for row in json.loads(shown.stdout)} == set(names)
+
+
+def test_a_run_that_was_changed_goes_by_the_name_of_its_file(collection: Path, tmp_path: Path) -> None:
+    sent = sent_by(tmp_path / "sent.csv", ("A/B", "1", "cat"))
+    assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
+    (tmp_path / "runs" / "A%2FB.trec").write_text("1 Q0 d1 1 2.0 mine\n")
+    shown = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "--json")
+    assert [row["run"] for row in json.loads(shown.stdout)] == ["A%2FB"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\N{LATIN SMALL LETTER E WITH ACUTE}" * 60, "x" * 241, " "])
+def test_names_that_make_no_file_are_refused_before_the_search(collection: Path, tmp_path: Path, name: str) -> None:
+    sent = sent_by(tmp_path / "sent.csv", ("M", "1", "cat"), (name, "1", "cat"))
+    assert_refused(retrieve(sent, collection, tmp_path / "runs"), "setting number 2", "bytes, at most 240")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_longest_name_can_be_written(collection: Path, tmp_path: Path) -> None:
+    sent = sent_by(tmp_path / "sent.csv", ("x" * 240, "1", "cat"))
+    assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
+    assert (tmp_path / "runs" / f"{'x' * 240}.trec").is_file()
 
 
 def test_ids_with_spaces_are_refused_before_the_search(collection: Path, tmp_path: Path) -> None:

@@ -118,7 +118,9 @@ def test_a_collection_without_judgements_or_queries(tmp_path: Path) -> None:
     [
         ("d1\tone\nd2 two\n", r"docs\.tsv, line 2: a column is missing; write 'docno<TAB>text'"),
         ("d1\tone\n\n \ttwo\n", r"line 3: the docno is empty"),
-        ("d1\tone\nd2\ttwo\nd1\tthree\nd2\tfour\n", r"docnos that come more than once: 2 \(d1, d2\); keep one"),
+        ("d1\tone\nd2\ttwo\nd1\tthree\nd2\tfour\n", r"come more than once: 2 \(first in lines 1 and 3\); keep one"),
+        ("my query\t5\nmy query\t6\n", r"^(?!.*my query).*\(first in lines 1 and 2\)"),
+        ("d1\tone\rd2\ttwo\nd3\tx\n", "line 1: a carriage return inside the line"),
         ("", "holds no document"),
         ("\n\n", "holds no document"),
         (b"d1\tone\nd2\tcaf\xe9\n", r"line 2: not UTF-8"),
@@ -133,6 +135,21 @@ def test_bad_tsv(tmp_path: Path, docs: str | bytes, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("docs", "docnos"),
+    [
+        ("docno\tbody\nd1\tone\n", ["d1"]),
+        ("DocID\tText\nd1\tone\n", ["d1"]),
+        ("number\ttext\nd1\tone\n", ["d1"]),
+        ("d1\ttext\nd2\tone\n", ["d1", "d2"]),
+        ("id\tis a part of the mind\nego\tanother\n", ["id", "ego"]),
+        ("d1\tone\ndocno\tbody\n", ["d1", "docno"]),
+    ],
+)
+def test_a_header_is_no_document(tmp_path: Path, docs: str, docnos: list[str]) -> None:
+    assert [docno for docno, _ in Folder(folder(tmp_path, docs)).documents()] == docnos
+
+
+@pytest.mark.parametrize(
     ("docs", "message"),
     [
         (objects({"docno": "d1", "text": "one"}) + "{'docno': 1}\n", r"line 2: not JSON"),
@@ -142,6 +159,8 @@ def test_bad_tsv(tmp_path: Path, docs: str | bytes, message: str) -> None:
         (objects({"id": "d1", "text": None}), "'text' is missing"),
         (objects({"id": True, "text": "one"}), "'docno' is missing"),
         (objects({"id": "", "text": "one"}), "'docno' is missing"),
+        ('{"id": "d1", "text": "one \\ud800"}\n', "line 1: half of a surrogate pair"),
+        ('{"id": "d1", "text": "one", "text": "two"}\n', "line 1: a key stands twice"),
     ],
 )
 def test_bad_json(tmp_path: Path, docs: str, message: str) -> None:
@@ -164,7 +183,7 @@ def test_equal_hashes_are_not_equal_docnos(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(files, "hash", lambda text: 7, raising=False)
     assert len(Folder(folder(tmp_path))) == 3
     folder(tmp_path, "d1\tone\nd1\ttwo\n")
-    with pytest.raises(FileError, match=r"docnos that come more than once: 1 \(d1\)"):
+    with pytest.raises(FileError, match=r"docnos that come more than once: 1 \(first in lines \d+ and \d+\)"):
         len(Folder(tmp_path))
 
 
@@ -212,9 +231,9 @@ def test_judgements_of_unknown_queries_are_left_out_and_said(tmp_path: Path) -> 
     [
         (
             "q1 0 y1 1\nq1 0 y2 1\nq2 0 y3 1\nq2 0 y4 1\n",
-            r"none of the 4 judged documents is in docs\.tsv \(y1, y2, y3 ",
+            r"none of the 4 judged documents is in docs\.tsv; the files",
         ),
-        ("7 0 d1 1\n", r"none of the 1 judged queries is in topics\.tsv \(7\)"),
+        ("7 0 d1 1\n", r"none of the 1 judged queries is in topics\.tsv; the files"),
         ("q1 0 d1\n", r"qrels\.txt, line 1"),
         ("q1 0 d1 high\n", r"qrels\.txt, line 1"),
     ],
@@ -230,9 +249,9 @@ def test_of_repeated_judgements_the_highest_counts(tmp_path: Path) -> None:
     assert found.values.tolist() == [["q1", "d1", 2], ["q2", "d2", 1]]
 
 
-def test_documents_keep_a_carriage_return_and_lose_a_byte_order_mark(tmp_path: Path) -> None:
-    assert list(Folder(folder(tmp_path, docs='\ufeffd1\ta\rb\tc\r\nd2\t"x\n')).documents()) == [
-        ("d1", "a\rb\tc"),
+def test_documents_keep_tabs_and_lose_a_byte_order_mark(tmp_path: Path) -> None:
+    assert list(Folder(folder(tmp_path, docs='\ufeffd1\ta b\tc\r\nd2\t"x\n')).documents()) == [
+        ("d1", "a b\tc"),
         ("d2", '"x'),
     ]
     assert list(Folder(folder(tmp_path, docs="d1\ta\rd2\tb\r")).documents()) == [("d1", "a"), ("d2", "b")]

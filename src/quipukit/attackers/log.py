@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _QUERY_COLUMNS = ("query", "text")
-_COUNT_COLUMNS = ("count", "frequency")
+_COUNT_COLUMNS = ("count", "counts", "frequency", "freq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +102,9 @@ def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:
     """Read a query log: a text file (one query per line); TSV, CSV, JSON lines or Parquet with columns; or ``irds:ID``.
 
     ``wordnet`` is the log of the built-in collection. The queries stand in a column ``query`` or ``text``; a column
-    ``count`` or ``frequency`` adds up, and without one every row counts 1. A TSV or CSV file without a header holds
-    queries, or ids and queries; where the columns could as well be something else (queries and counts) it is refused.
-    Files may be compressed with gzip.
+    ``count``, ``frequency`` or ``freq`` adds up, and without one every row counts 1. A TSV or CSV file without a header
+    holds queries, or ids and queries; where the columns could as well be something else (queries and counts) it is
+    refused. Files may be compressed with gzip.
     """
     if not isinstance(source, str | os.PathLike):
         return QueryLog.of(source)

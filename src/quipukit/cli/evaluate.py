@@ -88,6 +88,9 @@ def evaluate(
             _show_plan(options, output)
             return
         if output is None:
+            from quipukit.collections.load import load_collection
+
+            load_collection(collection)  # a misspelt name is the first thing to be said
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
     execute(options, folder, _help(dask, workers), report, points)

@@ -79,6 +79,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a wrong input ends in one line that says the fix, and exit code 2."""
     given = sys.argv[1:] if arguments is None else arguments
+    _need_outputs()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -86,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
                 _refuse_logins(given)
                 app(spread(given), prog_name="quipukit")
             finally:
-                print(end="", flush=True)  # here, where a reader that is gone can be dealt with
+                _flush()  # here, where a reader that is gone can be dealt with
     except QuipukitError as fault:
         # The library speaks of its arguments; here they are flags.
         say(f"quipukit: {_FLAGS.sub(_flag, str(fault))}")
@@ -102,6 +103,34 @@ def main(arguments: list[str] | None = None) -> None:
         raise
 
 
+def _need_outputs() -> None:
+    """End where standard output was closed (>&-): the next file to be opened would take its place."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        say("quipukit: standard output is closed; leave it open, or send it to /dev/null.")
+        raise SystemExit(1)
+
+
+def _flush() -> None:
+    """Write what is left of the output; where it cannot be written (a full disk), end in one line."""
+    try:
+        print(end="", flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        _send_nowhere(1)
+        say(f"quipukit: the output cannot be written ({fault.strerror}); send it elsewhere.")
+        raise SystemExit(1) from None
+
+
+def _send_nowhere(number: int) -> None:
+    """Let what is written from now on go nowhere: Python flushes once more at the end, and would complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
 def _end_with_the_reader() -> None:
     """End quietly if a reader of what we print (head, less) has left: with 0, for what it wanted it has seen.
 
@@ -113,10 +142,7 @@ def _end_with_the_reader() -> None:
         state = select.poll()
         state.register(number, 0)
         if any(events & select.POLLERR for _, events in state.poll(0)):
-            # Python flushes once more at the end, and would complain.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, number)
-            os.close(nowhere)
+            _send_nowhere(number)
             gone.append(number)
     if gone:
         raise SystemExit(0 if gone == [1] else _PIPE_CLOSED)

@@ -7,7 +7,7 @@ counts 0 and one that was never asked does not count at all.
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from quipukit.errors import FileError, InputError
@@ -19,6 +19,7 @@ Setting = tuple[str, str, float]
 
 INDEX = "runs.json"
 _FORM = 1
+_LONGEST = 255 - len(".-12345678.trec")  # bytes of a file's name, less what the draft of a run adds to it
 
 
 def run_names(settings: Iterable[Setting]) -> dict[Setting, str]:
@@ -26,6 +27,8 @@ def run_names(settings: Iterable[Setting]) -> dict[Setting, str]:
 
     >>> run_names([("CMP", "epsilon", 12.5), ("A/B", "", 0.0), ("A:B", "", 0.0), ("cmp", "level", 12.5)]).values()
     dict_values(['CMP@12.5', 'A%2FB', 'A%3AB', 'cmp@12.5~2'])
+
+    A mechanism whose name makes no file's name is refused, before anything is searched or written.
     """
     from quipukit.specs import format_value
 
@@ -39,6 +42,11 @@ def run_names(settings: Iterable[Setting]) -> dict[Setting, str]:
         while name.casefold() in taken:  # some file systems do not tell a from A
             number += 1
             name = f"{base}~{number}"
+        if not mechanism.strip() or len(name.encode()) > _LONGEST:
+            raise InputError(
+                f"setting number {len(names) + 1}: the mechanism has no name, or one that is too long for a file "
+                f"({len(name.encode())} bytes, at most {_LONGEST}); give it another."
+            )
         taken.add(name.casefold())
         names[mechanism, parameter, value] = name
     return names
@@ -74,27 +82,56 @@ def write_runs(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], ask
 
 def asked_queries(run: Path) -> list[str] | None:
     """Return the queries that were asked for a run, or None where nobody wrote them down or the run was changed."""
+    entry, queries = _indexed(run)
+    return None if entry is None else queries
+
+
+def _setting_name(run: Path) -> str:
+    """Return how a run's setting is written, or the name of its file where nobody wrote it down."""
+    from quipukit.specs import format_value
+
+    entry, _ = _indexed(run)
+    if entry is None:
+        return _stem(run)
+    return str(entry["mechanism"]) + (f"@{format_value(float(entry['value']))}" if entry["parameter"] else "")
+
+
+def _stem(run: Path) -> str:
+    return run.name.removesuffix(".gz").removesuffix(".trec")
+
+
+def _indexed(run: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return what runs.json tells of a run, if it is still as it was written, and the queries that were asked."""
+    from quipukit.frames import SETTING
     from quipukit.home import sha256
 
     index = run.parent / INDEX
     if not index.is_file():
-        return None
+        return None, []
     try:
         content = json.loads(index.read_text(encoding="utf-8"))
         entry = content["runs"].get(run.name)
         queries = [str(qid) for qid in content["queries"]]
+        known = entry is not None and entry["sha256"] == sha256(run) and all(name in entry for name in SETTING)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise FileError(f"{index} is damaged; write the runs again, or delete it.") from None
-    return queries if entry and entry.get("sha256") == sha256(run) else None
+    return entry if known else None, queries
 
 
 def find_runs(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return the runs in files and folders by name: the file's, with as many folders before it as tell them apart."""
+    """Return the runs in files and folders by name, with as many folders before it as tell them apart.
+
+    The name is that of the setting, as runs.json has it, or that of the file where it has none.
+    """
     listed = [file for path in paths for file in (sorted(path.glob("*.trec*")) if path.is_dir() else [path])]
     files = list({file.resolve(): file for file in listed}.values())
     if not files:
         raise InputError(f"{paths[0]} holds no run; runs end in .trec.")
-    parts = [(*file.resolve().parent.parts, file.name.removesuffix(".gz").removesuffix(".trec")) for file in files]
+    places = [(file.resolve().parent, _setting_name(file)) for file in files]
+    parts = [
+        (*place[0].parts, place[1] if places.count(place) == 1 else _stem(file))
+        for place, file in zip(places, files, strict=True)
+    ]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):

@@ -127,7 +127,8 @@ def _cell(number: float) -> str:
 
 
 def _read(path: Path) -> "pd.DataFrame":
-    from quipukit.files import read_table
+    from quipukit.files import check_cells, read_table
+    from quipukit.frames import POINTS
     from quipukit.measures.quipu import points_frame
 
     shape = f"write a header {','.join(_COLUMNS)} and one line per setting"
@@ -137,8 +138,10 @@ def _read(path: Path) -> "pd.DataFrame":
         raise FileError(f"{fault} For points, {shape}.") from None
     missing = [column for column in _COLUMNS if column not in table.columns]
     if missing:
-        found = ", ".join(repr(str(column)) for column in table.columns)
-        raise FileError(f"{path} has no column {missing[0]!r} (found {found}); {shape}.")
+        # Only the columns that are known: the first line of a file without a header may be a query.
+        known = ", ".join(repr(column) for column in _COLUMNS if column in table.columns) or "none of its columns"
+        raise FileError(f"{path} has no column {missing[0]!r} (found {known}); {shape}.")
+    check_cells(path, table, POINTS.columns)
     if table.empty:
         raise FileError(f"{path} holds no point; {shape}.")
     if "hides_more" not in table.columns:

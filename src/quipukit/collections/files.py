@@ -26,7 +26,7 @@ from quipukit.errors import FileError, QrelsWarning
 from quipukit.files import read_queries
 from quipukit.frames import QRELS
 from quipukit.home import sha256
-from quipukit.reading import file_kind, numbered_lines, parse_object
+from quipukit.reading import file_kind, is_header, numbered_lines, parse_object
 from quipukit.trec import read_qrels
 
 Pathish = str | os.PathLike[str]
@@ -134,12 +134,12 @@ class Folder(Collection):
     def _complain(self, unknown: Sequence[str], total: int, what: str, where: Path, effect: str) -> None:
         if not unknown:
             return
-        first = ", ".join(unknown[:3]) + (" ..." if len(unknown) > 3 else "")
-        if len(unknown) == total:
+        if len(unknown) == total:  # the ids are not shown: the file may be something else, with queries in it
             raise FileError(
-                f"{self._judged}: none of the {total:,} judged {what} is in {where.name} ({first}); "
+                f"{self._judged}: none of the {total:,} judged {what} is in {where.name}; "
                 "the files belong to different collections, or write the ids differently."
             )
+        first = ", ".join(unknown[:3]) + (" ..." if len(unknown) > 3 else "")
         warnings.warn(
             f"{self._judged}: {len(unknown):,} of {total:,} judged {what} are not in {where.name} ({first}); {effect}.",
             QrelsWarning,
@@ -224,16 +224,17 @@ def _survey(stamp: Stamp) -> Survey:
 
 def _name_duplicates(path: Path, parse: "Parse", suspects: set[int]) -> None:
     # Equal hashes only raise a suspicion; the docnos themselves decide.
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
-    for docno, _ in _documents(path, parse):
+    # They are named by their lines: in a file that is something else they may be queries.
+    lines: dict[str, list[int]] = {}
+    for number, (docno, _) in _numbered_documents(path, parse):
         if hash(docno) in suspects:
-            if docno in seen:
-                twice[docno] = None
-            seen.add(docno)
+            lines.setdefault(docno, []).append(number)
+    twice = [numbers for numbers in lines.values() if len(numbers) > 1]
     if twice:
-        first = ", ".join(list(twice)[:3]) + (" ..." if len(twice) > 3 else "")
-        raise FileError(f"{path}: docnos that come more than once: {len(twice):,} ({first}); keep one of each.")
+        first = " and ".join(map(str, twice[0][:2]))
+        raise FileError(
+            f"{path}: docnos that come more than once: {len(twice):,} (first in lines {first}); keep one of each."
+        )
 
 
 # --- reading documents --------------------------------------------------------------------------------------------
@@ -251,13 +252,17 @@ def _parser(path: Path) -> Parse:
 
 
 def _documents(path: Path, parse: Parse) -> Iterator[Document]:
+    return (document for _, document in _numbered_documents(path, parse))
+
+
+def _numbered_documents(path: Path, parse: Parse) -> Iterator[tuple[int, Document]]:
     for number, line in numbered_lines(path):
         try:
             document = parse(line, number) if line and not line.isspace() else None
         except ValueError as fault:
             raise FileError(f"{path}, line {number}: {fault}") from None
         if document:
-            yield document
+            yield number, document
 
 
 def _from_tsv(line: str, number: int) -> Document | None:
@@ -265,7 +270,7 @@ def _from_tsv(line: str, number: int) -> Document | None:
     docno = docno.strip()
     if not tab:
         raise ValueError("a column is missing; write 'docno<TAB>text'.")
-    if number == 1 and docno in _IDS and text.strip() in _TEXTS:  # a header
+    if number == 1 and len(text.split()) == 1 and is_header(docno, text, _IDS, _TEXTS):
         return None
     if not docno:
         raise ValueError("the docno is empty; give every document one.")
