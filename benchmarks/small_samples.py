@@ -1,4 +1,7 @@
-"""How often does a test at 5 % call equal things different? Paired differences of few queries, even and skewed."""
+"""How often does a test at 5 % call equal things different, and how often does the interval of a score miss?
+
+Paired differences of few queries, even and skewed; and curves whose queries are rarely found.
+"""
 
 import math
 import time
@@ -25,7 +28,16 @@ class Rates:
 
     paired: float  # quipukit.measures.resampling.judge_paired
     percentile: float  # the percentile bootstrap, as before
-    covered: float  # by the interval of judge_paired
+    covered: float  # by the interval of judge_paired, where there is one
+    without: float  # no interval: all differences are equal
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How the intervals of a score fare: the share of curves without one, and of the others that miss the truth."""
+
+    without: float
+    missed: float
 
 
 _RISK, _UTILITY = (0.02, 0.1, 0.3, 0.6, 0.9), (0.1, 0.3, 0.5, 0.6, 0.65)  # of a curve's five settings
@@ -59,10 +71,19 @@ LAWS: dict[str, Law] = {
     "nDCG": lambda rng, size: rng.beta(0.4, 1.6, size) - rng.beta(4, 16, size),
     "exponential": lambda rng, size: rng.exponential(0.1, size) - 0.1,
     "lognormal": lambda rng, size: 0.1 * (rng.lognormal(0, 1, size) - math.exp(0.5)),
+    "one in twenty": lambda rng, size: np.where(rng.random(size) < 0.05, 0.95, -0.05),
     "few large": lambda rng, size: np.where(rng.random(size) < 0.1, 0.9, -0.1) + rng.normal(0, 0.01, size),
 }
 # Where most queries lose a little and one in ten wins much, ten queries often hold none of the winners.
 SKEWED = ("exponential", "lognormal", "few large")
+HOPELESS = ("one in twenty",)  # at any of these numbers of queries
+
+# Risk and utility of a curve's settings, and how many queries: with hits in plenty, and with rare ones.
+CURVES: tuple[tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]], ...] = (
+    ((0.1, 0.3, 0.6), (0.3, 0.5, 0.6), (12, 43, 100)),
+    ((0.02, 0.05, 0.1), (0.4, 0.5, 0.6), (12, 20, 43, 100)),
+    ((0.01, 0.02, 0.03), (0.3, 0.5, 0.6), (40, 100, 300)),
+)
 
 
 def error_rates(law: Law, queries: int, runs: int, seed: int = 0) -> Rates:
@@ -70,16 +91,52 @@ def error_rates(law: Law, queries: int, runs: int, seed: int = 0) -> Rates:
     from quipukit.measures.resampling import judge_paired
 
     rng = np.random.default_rng(seed)
-    paired = percentile = covered = 0
+    paired = percentile = covered = without = 0
     for start in range(0, runs, _BLOCK):
         differences = law(rng, (queries, min(_BLOCK, runs - start)))
         low, high, p = judge_paired(differences, limits=(-9.0, 9.0), replicates=999, seed=rng)
         paired += int((p <= LEVEL).sum())
+        without += int(np.isnan(low).sum())
         covered += int(((low <= 0) & (high >= 0)).sum())
         drawn = rng.multinomial(queries, np.full(queries, 1 / queries), size=999) / queries @ differences
         ends = np.quantile(drawn, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
         percentile += int(((ends[0] > 0) | (ends[1] < 0)).sum())
-    return Rates(paired / runs, percentile / runs, covered / runs)
+    return Rates(paired / runs, percentile / runs, covered / max(1, runs - without), without / runs)
+
+
+def score_coverage(
+    risks: tuple[float, ...], utilities: tuple[float, ...], queries: int, runs: int, seed: int = 0
+) -> dict[str, Coverage]:
+    """Measure many curves of the same law, each with its own queries, and see which intervals hold the true score."""
+    import pandas as pd
+
+    from quipukit.measures.bootstrap import bootstrap_scores
+    from quipukit.measures.quipu import quipu_score
+
+    rng = np.random.default_rng(seed)
+    # A query that is found at one setting is found at all that hide less.
+    risk = (rng.random((runs, queries, 1)) < risks).astype(np.float64)
+    utility = np.clip(np.asarray(utilities) + rng.normal(0, 0.1, (runs, queries, 1)), 0, 1)
+    curve, query, value = (part.ravel() for part in np.indices(risk.shape))
+    names = {"mechanism": np.char.add("M", curve.astype(str)), "parameter": "epsilon", "value": value + 1.0}
+    common = pd.DataFrame({**names, "qid": np.char.add("q", query.astype(str))})
+    found = bootstrap_scores(
+        common.assign(attacker="QuIA", side="risk", measure="R@10", score=risk.ravel()),
+        common.assign(attacker="", side="utility", measure="nDCG@10", score=utility.ravel()),
+        replicates=500,
+        seed=rng,
+    )
+    truth = quipu_score(list(zip(risks, utilities, strict=True)))
+    rates = {}
+    for score, true in (("quipu", truth.value), ("hypervolume", truth.hypervolume)):
+        low, high = (found[name] for name in (("low", "high") if score == "quipu" else _VOLUME))
+        given = low.notna()
+        missed = given & ((low > true + 1e-9) | (high < true - 1e-9))
+        rates[score] = Coverage(1 - float(given.mean()), float(missed.sum() / max(1, given.sum())))
+    return rates
+
+
+_VOLUME = ("hypervolume_low", "hypervolume_high")
 
 
 def run(quick: bool) -> list[Line]:
@@ -94,7 +151,17 @@ def run(quick: bool) -> list[Line]:
             rates = error_rates(law, queries, runs)
             cells = f"{rates.percentile:.3f}", f"{rates.covered:.3f}", f"{time.perf_counter() - start:.0f} s"
             # What skewed differences of few queries cost is reported, not judged: no test can help it.
-            judged = None if name in SKEWED and queries < 43 else target
+            judged = None if name in HOPELESS or (name in SKEWED and queries < 43) else target
             lines.append(Line(f"{name}, {queries} queries", cells, rates.paired, judged))
     show(("differences", "percentile bootstrap", "interval covers", "time", "called different"), lines)
-    return lines
+    curves = []
+    for risks, utilities, sizes in CURVES:
+        for queries in sizes:
+            start = time.perf_counter()
+            rates = score_coverage(risks, utilities, queries, runs // 4)
+            volume, score = rates["hypervolume"], rates["quipu"]
+            cells = f"{score.without:.3f}", f"{volume.missed:.3f}", f"{time.perf_counter() - start:.0f} s"
+            name = f"risks {', '.join(map(str, risks))}, {queries} queries"
+            curves.append(Line(name, cells, score.missed, None))  # told, not judged
+    show(("curves", "no interval", "hypervolume missed", "time", "QuIPU missed"), curves)
+    return [*lines, *curves]

@@ -60,6 +60,40 @@ def test_a_curve_that_spans_little_of_the_diagonal_is_not_ranked() -> None:
     assert "A." in note and "less than 10 % of the diagonal" in note
 
 
+def test_a_curve_that_runs_backwards_is_not_ranked() -> None:
+    """Larger values hide more, and nobody said so: all points lie below the diagonal, and the score is positive."""
+    wrong = {("Veil", value): ([0.95 - value / 20] * 40, [0.5 - value / 24] * 40) for value in (1, 5, 10)}
+    other = {key: (risk, [score / 2 for score in found]) for key, (risk, found) in wrong.items()}
+    found = compare_results(tiny_result(wrong), tiny_result(other), replicates=500)
+    assert (found.scores["first"] > 0).all() and not found.scores["rankable"].any()
+    assert (found.scores["unranked"] == "runs backwards").all()
+    (note,) = (note for note in found.notes if note.startswith("Not ranked"))
+    assert "Veil" in note and "declare hides_more" in note
+
+
+def test_each_result_is_read_in_its_own_direction_and_other_directions_are_told() -> None:
+    table = {("A", value): ([value / 10] * 40, [0.3 + value / 20] * 40) for value in (1, 5, 9)}
+    back = {(name, 10 - value): sides for (name, value), sides in table.items()}
+    found = compare_results(tiny_result(table), tiny_result(back, hides_more="larger"), replicates=200)
+    rows = found.scores.set_index("score")
+    assert (
+        rows.loc["quipu", "first"] == pytest.approx(rows.loc["quipu", "second"]) and not rows.loc["quipu", "rankable"]
+    )
+    assert rows.loc["hypervolume", "rankable"], "the order does not matter to it"
+    assert any("A. By what the results say, smaller values hide more in one" in note for note in found.notes)
+    alike = compare_results(tiny_result(table), tiny_result(table), replicates=200)
+    assert alike.scores["rankable"].all() and not any("By what" in note for note in alike.notes)
+
+
+def test_a_log_without_the_originals_ranks_nothing() -> None:
+    first = make_result(25, mechanisms=("CMP", "Identity"))
+    manifest = {**first.manifest, "log": {**first.manifest["log"], "inject": False}}
+    second = replace(first, manifest=manifest, ranks=first.ranks.assign(better=-1))
+    found = compare_results(first, second, replicates=50)
+    assert not found.scores["rankable"].any()
+    assert any("In the second the attacker's log holds none of the 25 originals" in note for note in found.notes)
+
+
 def test_curves_are_read_from_most_to_least_hidden() -> None:
     first, second = tiny_result(FIRST, hides_more="larger"), tiny_result(SECOND, hides_more="larger")
     usual = compare_results(tiny_result(FIRST), tiny_result(SECOND), replicates=500).scores.iloc[0]
@@ -74,7 +108,11 @@ def test_scores_and_means_by_hand() -> None:
     second = quipu_score([(0, 0.1), (0.5, 0.6), (1, 0.7)]).value
     assert (row["mechanism"], row["attacker"], row["measure"], row["settings"]) == ("A", "active", "nDCG@10", 3)
     assert (row["first"], row["second"], row["difference"]) == pytest.approx((first, second, first - second))
-    assert found.paired and found.queries == (4, 4, 4) and len(found.scores) == 1
+    volumes = found.scores.iloc[1]
+    # Over the original's utility, 0.8: found without risk, then from 0.25 on, then from 0.75 on; the second likewise.
+    own, other = (0.2 * 0.25 + 0.6 * 0.5 + 0.7 * 0.25) / 0.8, (0.1 * 0.5 + 0.6 * 0.5) / 0.8
+    assert (volumes["first"], volumes["second"], volumes["difference"]) == pytest.approx((own, other, own - other))
+    assert found.paired and found.queries == (4, 4, 4) and found.scores["score"].tolist() == ["quipu", "hypervolume"]
     risks = found.settings[found.settings["side"] == "risk"]
     assert risks["difference"].tolist() == [0, -0.25, -0.25, 0]
     assert utilities(found)["difference"].tolist() == pytest.approx([0.1, 0, 0, 0])
@@ -84,7 +122,7 @@ def test_scores_and_means_by_hand() -> None:
 def test_equal_results_differ_by_nothing() -> None:
     found = compare_results(make_result(20), make_result(20))
     for table in (found.scores, found.settings):
-        assert (table[["difference", "low", "high"]] == 0).all(axis=None)
+        assert (table["difference"] == 0).all() and table[["low", "high"]].isna().all(axis=None)
         assert (table[["p", "p_holm"]] == 1).all(axis=None)
     assert found.differs.empty and found.notes[0] == "All risks and utilities are equal."
 
@@ -96,7 +134,8 @@ def test_a_shift_of_every_utility_is_significant_and_leaves_the_risks_alone() ->
     assert high["difference"].tolist() == pytest.approx([0.1] * len(high), abs=0.01)
     risks = found.settings[found.settings["side"] == "risk"]
     assert (risks["difference"] == 0).all() and (risks["p"] == 1).all()
-    moved = found.scores[found.scores["mechanism"].isin(["CMP", "VickreyMhl", "TEM", "CusText"])]
+    quipu = found.scores[found.scores["score"] == "quipu"]
+    moved = quipu[quipu["mechanism"].isin(["CMP", "VickreyMhl", "TEM", "CusText"])]
     assert (moved["difference"] > 0.05).all() and (moved["p_holm"] < 0.05).all()
 
 
@@ -112,13 +151,13 @@ def test_swapping_the_results_changes_the_sign_alone() -> None:
     forth, back = compare_results(a, b, replicates=500), compare_results(b, a, replicates=500)
     for there, here in ((forth.scores, back.scores), (forth.settings, back.settings)):
         assert here["difference"].tolist() == pytest.approx((-there["difference"]).tolist())
-        assert here["low"].tolist() == pytest.approx((-there["high"]).tolist())
+        assert here["low"].tolist() == pytest.approx((-there["high"]).tolist(), nan_ok=True)
         assert here["p"].tolist() == there["p"].tolist()
 
 
 def test_holm_corrects_within_each_attacker_and_measure() -> None:
     found = compare_results(make_result(25), make_result(25, shift=0.01), replicates=300)
-    for _, family in found.scores.groupby("attacker"):
+    for _, family in found.scores.groupby(["attacker", "score"]):
         assert family["p_holm"].tolist() == holm(family["p"].tolist())
     for _, family in found.settings.groupby(["side", "attacker"]):
         assert len(family) == 48 and family["p_holm"].tolist() == holm(family["p"].tolist())
@@ -128,9 +167,10 @@ def test_means_and_scores_are_those_of_the_results() -> None:
     a, b = make_result(15, seeds=(3, 4)), make_result(15, seeds=(3, 4), shift=0.1)
     found = compare_results(a, b, measure="SetR", replicates=100)
     for result, side in ((a, "first"), (b, "second")):
-        expected = result.quipu(measure="SetR", replicates=1).set_index(["mechanism", "attacker"])["quipu"]
-        seen = found.scores.set_index(["mechanism", "attacker"])[side]
-        assert seen.to_dict() == pytest.approx(expected.loc[seen.index].to_dict())
+        expected = result.quipu(measure="SetR", replicates=1).set_index(["mechanism", "attacker"])
+        for score, rows in found.scores.groupby("score"):
+            seen = rows.set_index(["mechanism", "attacker"])[side]
+            assert seen.to_dict() == pytest.approx(expected.loc[seen.index, score].to_dict())
 
 
 # --- pairing ---
@@ -143,7 +183,8 @@ def test_differences_are_formed_query_by_query() -> None:
     second = tiny_result({("A", 1): ([0] * 30, list(easy - 0.02)), ("A", 2): ([0] * 30, list(easy - 0.02))})
     paired, apart = compare_results(first, second), compare_results(first, other_texts(second))
     row, twin = (utilities(found).iloc[0] for found in (paired, apart))
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((0.02, 0.02, 0.02)) and row["p_holm"] < 0.001
+    assert row["difference"] == pytest.approx(0.02) and row["p_holm"] < 0.001
+    assert np.isnan(row["low"]) and np.isnan(row["high"]), "no spread, no interval"
     assert not apart.paired and twin["difference"] == pytest.approx(0.02) and twin["p"] > 0.5
     # Two independent means: the variances add.
     spread = 2 * 1.96 * np.sqrt(2 * easy.var() / 30)

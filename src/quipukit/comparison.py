@@ -5,8 +5,8 @@ both stays out of them. Where they are of other queries, the difference is that 
 and p-values are those of `quipukit.measures.resampling`.
 
 Differences are first - second. Mechanisms are scored on the settings that both results have: a QuIPU score depends on
-its grid. Risks are over all queries sent, utilities over those judged. ``p_holm`` is corrected for all mechanisms of
-the same attacker, or for all settings of the same attacker or measure.
+its grid; the hypervolume stands beside it. Risks are over all queries sent, utilities over those judged. ``p_holm`` is
+corrected for all mechanisms of the same attacker and score, or for all settings of the same attacker or measure.
 """
 
 import json
@@ -21,10 +21,11 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import DIFFERENCES, Grid, Side, grids, holm, per_query
+from quipukit.measures.bootstrap import Grid, Score, Side, grids, holm, per_query, reach
 from quipukit.measures.intervals import LEVEL, Floats
-from quipukit.measures.quipu import NARROW, diagonal_share, rankable
+from quipukit.measures.quipu import BACKWARDS, NARROW, ORIGINAL, SHORT, SINGLE, hypervolume, why_unranked
 from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
+from quipukit.results import NO_ORIGINALS
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 
 REPLICATES = 10_000  # Holm multiplies the least p-value, 2 / (replicates + 1), by the number of settings
 
+SCORES: tuple[Score, ...] = ("quipu", "hypervolume")
+
+_NAMED = ("mechanism", "attacker", "measure", "score")
 _FOUND = ("first", "second", "difference", "low", "high", "p")
 # Told elsewhere: settings by name, queries by count, systems and measures by choice.
 _TOLD = ("form", "specs", "skipped", "examples", "queries", "systems", "measures")
 _HASH = "fingerprint"
 _WIDTH = 40
 _DUST = 1e-12
+_DIRECTIONS = "other directions"
 
 Setting = tuple[str, str, float]
 
@@ -46,8 +51,9 @@ Setting = tuple[str, str, float]
 class Comparison:
     """Two results compared; differences are first - second.
 
-    ``scores``: mechanism, attacker, measure, settings (how many both have), rankable (whether both curves span enough
-    of the diagonal for one to be called better), first, second, difference, low, high, p, p_holm. ``settings``:
+    ``scores``: mechanism, attacker, measure, score (quipu or hypervolume), settings (how many both have), rankable
+    (whether one may be called better), unranked (why not), first, second, difference, low, high (NaN where they are not
+    available), p, p_holm. ``settings``:
     mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and the same numbers.
     ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the second and of both;
     ``paired`` tells whether differences were formed query by query.
@@ -89,9 +95,8 @@ def compare_results(
         raise InputError("the results have no setting in common: the first has {}, the second {}.".format(*names))
     paired, common, why = _pairing(first, second, frames)
     keep = common if paired else None
-    # The first says which values hide more, so that both curves are read the same way.
-    cuts = [_cut(pair, both, keep) for pair in frames]
-    sides = [{grid.attacker: grid for grid in grids(*cut, first.hides_more).values()} for cut in cuts]
+    cuts = [(result, _cut(pair, both, keep)) for result, pair in zip((first, second), frames, strict=True)]
+    sides = [{grid.attacker: grid for grid in grids(*cut, result.hides_more).values()} for result, cut in cuts]
     attackers = [name for name in sides[0] if name in sides[1]]
     if not attackers:
         raise InputError(
@@ -100,11 +105,14 @@ def compare_results(
         )
     sizes = [len(next(iter(side.values())).qids) for side in sides]
     test = _Test(paired, level, replicates, seed)
+    barred = _barred(first, second)
 
     scores, rows = [], []
     for attacker in attackers:
         pair = sides[0][attacker], sides[1][attacker]
-        scores.append(test.curves(*pair).assign(attacker=attacker, measure=measure))
+        scores += [
+            test.curves(*pair, score, barred[score]).assign(attacker=attacker, measure=measure) for score in SCORES
+        ]
         rows.append(test.means("risk", *pair).assign(side="risk", attacker=attacker, measure=""))
     rows.append(test.means("utility", *pair).assign(side="utility", attacker="", measure=measure))
     table = pd.concat([frame for frame in scores if len(frame)] or scores[:1], ignore_index=True)
@@ -118,13 +126,14 @@ def compare_results(
         level=level,
         replicates=replicates,
         differs=_differs(first, second, systems),
-        scores=table.reindex(columns=["mechanism", "attacker", "measure", "settings", "rankable", *_FOUND, "p_holm"]),
+        scores=table.reindex(columns=[*_NAMED, "settings", "rankable", "unranked", *_FOUND, "p_holm"]),
         settings=means[[*SETTING, "side", "attacker", "measure", *_FOUND, "p_holm"]],
         notes=(
             *why,
             *_equal(means),
             *_lone(lone),
-            *_narrow(table),
+            *_unranked(table),
+            *_ceilings(first, second),
             *_missing(settings, both),
             *_attackers(sides),
             *_few(sizes),
@@ -221,17 +230,22 @@ class _Test:
         names = [dict(zip(SETTING, setting, strict=True)) for setting in first.settings]
         return self._family(names, own.measured, other.measured, _limits(_MEANS, own, other))
 
-    def curves(self, first: Grid, second: Grid) -> pd.DataFrame:
-        """Compare the QuIPU score of every mechanism with a curve."""
+    def curves(self, first: Grid, second: Grid, score: Score, barred: Mapping[str, str]) -> pd.DataFrame:
+        """Compare a score of every mechanism with a curve; the ``barred`` ones are not to be ranked, for a reason."""
         counts = {name: count for name, count in _counts(first).items() if count > 1}
         if not counts:
             return pd.DataFrame()
-        own, other = (np.column_stack([_curve(grid, name) for name in counts]) for grid in (first, second))
+        both = first, second
+        own, other = (np.column_stack([_curve(grid, name, score) for name in counts]) for grid in both)
+        reasons = [barred.get(name) or next(filter(None, (_why(grid, name) for grid in both)), "") for name in counts]
         names = [
-            {"mechanism": name, "settings": count, "rankable": all(_rankable(grid, name) for grid in (first, second))}
-            for name, count in counts.items()
+            {"mechanism": name, "score": score, "settings": count, "rankable": not reason, "unranked": reason}
+            for (name, count), reason in zip(counts.items(), reasons, strict=True)
         ]
-        limits = _limits(DIFFERENCES, first.risk, first.utility, second.risk, second.utility)
+        most = np.ones(len(counts))
+        if score == "quipu":
+            most = np.array([sum(reach(*_sides_of(grid, name)) for grid in both) for name in counts])
+        limits = _limits((-most, most), *(side for grid in both for side in (grid.risk, grid.utility)))
         return self._family(names, own, other, limits)
 
     def _family(self, names: list[dict[str, Any]], own: Floats, other: Floats, limits: Limits) -> pd.DataFrame:
@@ -257,15 +271,27 @@ def _counts(grid: Grid) -> dict[str, int]:
     return dict(Counter(mechanism for mechanism, *_ in grid.settings))
 
 
-def _curve(grid: Grid, mechanism: str) -> Floats:
-    return per_query(*_sides_of(grid, mechanism))
+def _curve(grid: Grid, mechanism: str, score: Score) -> Floats:
+    sides = _sides_of(grid, mechanism)
+    if score == "quipu":
+        return per_query(*sides)
+    original = _sides_of(grid, ORIGINAL)[1]
+    return per_query(*sides, hypervolume, original if original.scores.shape[1] else None)
 
 
-def _rankable(grid: Grid, mechanism: str) -> bool:
-    """Tell whether a curve spans enough of the diagonal for its score to be called better or worse than another."""
+def _why(grid: Grid, mechanism: str) -> str:
+    """Return why a curve is not to be called better or worse than another, empty where it may be."""
     risk, utility = _sides_of(grid, mechanism)
-    along = (risk.means + utility.means) / math.sqrt(2)
-    return bool(rankable(diagonal_share(along.min(), along.max())))
+    return why_unranked(risk.means, utility.means)
+
+
+def _barred(first: "Result", second: "Result") -> dict[Score, dict[str, str]]:
+    """Return the mechanisms that neither score, or QuIPU, can compare whatever their curves are, and why."""
+    names = [name for name in first.mechanisms if name in second.mechanisms]
+    if not (first.in_log and second.in_log):
+        return {score: dict.fromkeys(names, NO_ORIGINALS) for score in SCORES}
+    turned = [name for name in names if first.hides_more[name] != second.hides_more[name]]
+    return {"quipu": dict.fromkeys(turned, _DIRECTIONS), "hypervolume": {}}
 
 
 def _sides_of(grid: Grid, mechanism: str) -> tuple[Side, Side]:
@@ -337,15 +363,31 @@ def _lone(lone: list[str]) -> list[str]:
     return [f"One common setting makes no curve and has no score, see the settings: {', '.join(lone)}."]
 
 
-def _narrow(scores: pd.DataFrame) -> list[str]:
-    """Name the mechanisms whose curves span too little of the diagonal to be compared by their scores."""
+def _unranked(scores: pd.DataFrame) -> list[str]:
+    """Name the mechanisms that cannot be compared by their scores, and say why."""
     if scores.empty or scores["rankable"].all():
         return []
-    names = ", ".join(dict.fromkeys(scores.loc[~scores["rankable"].astype(bool), "mechanism"]))
-    return [
-        f"Not ranked, see the settings: {names}. Their curves span less than {100 * NARROW:g} % of the diagonal in one "
-        "of the results, so their scores are close to 0 whatever they do."
-    ]
+    notes = []
+    texts = {
+        SHORT: f"Their curves span less than {100 * NARROW:g} % of the diagonal in one of the results, so their scores "
+        "are close to 0 whatever they do.",
+        BACKWARDS: "On the whole their curves run backwards in one of the results, so their scores have the sign of "
+        "their opposites; if larger values hide more, declare hides_more.",
+        _DIRECTIONS: "By what the results say, smaller values hide more in one and larger in the other; each curve is "
+        "read its own way, and QuIPU scores of such curves do not compare. Set hides_more right in both.",
+    }
+    texts[SINGLE] = texts[SHORT]
+    for text in dict.fromkeys(texts.values()):
+        rows = scores[scores["unranked"].map(texts.get) == text]
+        if len(rows):
+            notes.append(f"Not ranked, see the settings: {', '.join(dict.fromkeys(rows['mechanism']))}. {text}")
+    return notes
+
+
+def _ceilings(first: "Result", second: "Result") -> list[str]:
+    """Say where the attacker's log lacks originals, which is a ceiling for every risk."""
+    told = (("first", first.log_ceiling), ("second", second.log_ceiling))
+    return [f"In the {which} {ceiling}" for which, ceiling in told if ceiling]
 
 
 def _attackers(sides: list[dict[str, Grid]]) -> list[str]:

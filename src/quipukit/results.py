@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 FORM = 1  # of the folder
+NO_ORIGINALS = "the log holds none of the originals"  # why nothing is ranked
 
 _SEED: dict[str, Kind] = {"seed": "whole"}
 _SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
@@ -187,6 +188,21 @@ class Result:
     def log_coverage(self) -> float:
         """Return the share of the queries that the attacker's log holds: no mean risk can exceed it."""
         return len(self.in_log) / max(len(self.queries), 1)
+
+    @property
+    def log_ceiling(self) -> str:
+        """Return in words the ceiling that the attacker's log puts on every risk; empty where it holds all originals.
+
+        Where it holds none, every risk is 0 whatever is sent, and nothing is ranked by anyone.
+        """
+        if self.log_coverage >= 1:
+            return ""
+        held = len(self.in_log)
+        text = (
+            f"the attacker's log holds {held or 'none'} of the {len(self.queries)} originals and was not completed, so "
+            f"no risk can exceed {self.log_coverage:.3f}, whatever the mechanism does"
+        )
+        return f"{text}." if held else f"{text}; nothing is ranked."
 
     @functools.cached_property
     def digest(self) -> str:

@@ -113,7 +113,8 @@ def test_hypervolumes_have_intervals_and_are_compared_too() -> None:
     found = bootstrap_scores(*sides, replicates=50).set_index("mechanism")
     # Half of the original's utility for every query: whichever are drawn, the volume is the same.
     assert found["hypervolume"].to_dict() == pytest.approx({"A": 0.5, "B": 0.25, "Identity": 0.0})
-    assert found.loc["A", ["hypervolume_low", "hypervolume_high"]].tolist() == pytest.approx([0.5, 0.5])
+    # Queries that all tell the same cannot tell how far another one would move it: no interval, not one of no width.
+    assert found[["hypervolume_low", "hypervolume_high", "low", "high"]].isna().all(axis=None)
     pair = compare(*sides, mechanisms=["A", "B"], replicates=50, score="hypervolume")
     assert pair["difference"].tolist() == pytest.approx([0.25])
 
@@ -233,7 +234,30 @@ def test_a_seed_or_a_generator_decides() -> None:
 
 def test_one_query_says_nothing() -> None:
     found = bootstrap_scores(*simulated("A", 1, 2)).iloc[0]
-    assert (found["low"], found["high"], found["queries"]) == (-2, 2, 1)
+    assert np.isnan(found[["low", "high", "hypervolume_low"]].to_numpy(float)).all() and found["queries"] == 1
+
+
+@pytest.mark.parametrize(("hits", "told"), [(0, False), (1, False), (2, True)])
+def test_no_interval_where_the_attacker_found_next_to_nothing(hits: int, told: bool) -> None:
+    """Draws of queries know nothing of hits that none had: such intervals of rare hits missed in 96 % of samples."""
+    found = [1.0] * hits + [0.0] * (30 - hits)
+    utility = np.linspace(0.1, 0.5, 30)
+    sides = (
+        scores("risk", "R@10", {("A", 1.0): [0.0] * 30, ("A", 2.0): found}),
+        scores("utility", "nDCG@10", {("A", 1.0): list(utility), ("A", 2.0): list(utility + 0.4)}),
+    )
+    row = bootstrap_scores(*sides, replicates=200).iloc[0]
+    assert row[["low", "high", "hypervolume_low", "hypervolume_high"]].notna().tolist() == [told] * 4
+
+
+def test_the_interval_of_a_curve_that_never_turns_stays_between_minus_1_and_1() -> None:
+    utility = {("A", 1.0): [0.0, 0.0, 0.1], ("A", 2.0): [1.0, 1.0, 0.0]}
+    sides = (
+        scores("risk", "P@1", {("A", 1.0): [0.0, 0.0, 0.0], ("A", 2.0): [0.0, 1.0, 1.0]}),
+        scores("utility", "nDCG@10", utility),
+    )
+    row = bootstrap_scores(*sides, replicates=500).iloc[0]
+    assert row["low"] >= -1 and row["high"] == 1, "three queries: Student's interval is far wider than the range"
 
 
 # --- comparisons ---

@@ -166,3 +166,16 @@ def test_how_many_queries_are_needed() -> None:
 def test_bad_input_says_the_fix(scores: np.ndarray, level: float, part: str) -> None:
     with pytest.raises(InputError, match=part):
         mean_intervals(scores, level, hits=False)
+
+
+@pytest.mark.parametrize("limit", [0.08, 0.1, 0.15, 0.2, 0.3])
+@pytest.mark.parametrize("queries", [40, 100, 250])
+@pytest.mark.parametrize(("every", "score"), [(5, 0.25), (3, 0.1), (7, 0.5), (20, 1.0)])
+def test_what_is_not_certified_needs_more_queries_than_there_are(
+    every: int, score: float, queries: int, limit: float
+) -> None:
+    sample = np.where(np.arange(queries) % every == 0, score, 0.0)
+    for alpha in (0.05, 0.05 / 86):
+        certified = upper_bounds(sample[:, None], alpha, hits=True).item() <= limit
+        needed = queries_needed(sample, limit, alpha, hits=True)
+        assert certified == (needed <= queries), (needed, alpha)

@@ -151,6 +151,19 @@ def test_a_curve_that_spans_less_than_a_tenth_of_the_diagonal_is_not_ranked(end:
     assert ("narrow" in score.flags) == (not ranked and end > 0)
 
 
+def test_a_curve_that_runs_backwards_on_the_whole_is_not_ranked() -> None:
+    """The larger values of its parameter hide more, and nobody said so."""
+    score = quipu_score([(0.95, 0.5), (0.6, 0.3), (0.4, 0.05)])
+    assert score.value > 0.1 and not score.rankable and score.unranked == "runs backwards"
+    assert "declare hides_more" in score.explain() and "runs backwards" in score.flags
+    row = quipu_table(
+        pd.DataFrame({"mechanism": "Veil", "value": [1, 2], "risk": [0.95, 0.4], "utility": [0.5, 0.05]})
+    ).iloc[0]
+    assert not row["rankable"] and row["unranked"] == "runs backwards" and "declare hides_more" in row["note"]
+    # One that turns on its way but ends higher than it began may be ranked.
+    assert quipu_score([(0.0, 0.2), (0.5, 0.9), (0.4, 0.7)]).rankable
+
+
 def test_points_beside_the_diagonal_span_nothing_of_it() -> None:
     score = quipu_score([(0.2, 0.8), (0.5, 0.5)])
     assert not score.single and score.length == pytest.approx(0) and not score.rankable

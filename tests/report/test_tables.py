@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from quipukit.cli.report import print_report
 from quipukit.errors import InputError
 from quipukit.measures.bootstrap import compare
 from quipukit.measures.intervals import mean_intervals
@@ -16,7 +17,7 @@ from quipukit.measures.quipu import quipu_table
 from quipukit.report import tables, words
 from quipukit.report.blocks import Block, blocks_of
 from quipukit.report.sheet import DASH, Cell, Sheet
-from quipukit.report.write import write_report
+from quipukit.report.write import Report, write_report
 from quipukit.results import Result
 from tests.example_results import make_result
 from tests.report.results import only, renamed
@@ -197,14 +198,80 @@ def test_a_plugin_whose_larger_values_hide_more_is_not_the_best_for_it(tmp_path:
     # As if nothing had been declared: the defect that this is about.
     joined["settings"] = joined["settings"].assign(hides_more="smaller")
     (wrong,) = blocks_of([replace(result, **joined)])
-    assert (wrong.scores.loc[wrong.scores["mechanism"] == "Mine", "quipu"] > 0).all()
+    own = wrong.scores[wrong.scores["mechanism"] == "Mine"]
+    assert (own["quipu"] > 0).all() and (own["unranked"] == "runs backwards").all()
+    assert not own[["best", "hypervolume_best", "worse", "rankable"]].any(axis=None)
+    sheet = tables.table_1([wrong])
+    assert not any(cell.bold for cell in by_name(sheet)["Mine"]) and "declare hides_more" in sheet.caption
+    assert all(tables.TURNED in cell.marks for cell in by_name(sheet)["Mine"][::2])
+    for finding in words.findings(wrong):
+        assert all(leader.best != "Mine" for leader in finding.leaders)
+        assert "Mine (runs backwards)" in finding.leaders[0].caution
+        assert "declare hides_more" in finding.leaders[0].caution
+
+
+def without_originals(result: Result, held: int = 0) -> Result:
+    """Return the result of a log that holds so many of the originals and was not completed with them."""
+    known = result.queries["qid"].head(held)
+    ranks = result.ranks.assign(better=result.ranks["better"].where(result.ranks["qid"].isin(known), -1))
+    lost = (result.scores["side"] == "risk") & ~result.scores["qid"].isin(known)
+    scores = result.scores.assign(score=result.scores["score"].mask(lost, 0.0))
+    manifest = {**result.manifest, "log": {**result.manifest["log"], "inject": False, "in_log": held}}
+    return replace(result, ranks=ranks, scores=scores, manifest=manifest)
+
+
+def test_where_the_log_holds_no_original_nothing_is_best_and_every_output_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = without_originals(make_result(25, mechanisms=("CMP", "TEM", "Identity")))
+    (block,) = blocks_of([result])
+    assert not block.scores[["best", "hypervolume_best", "worse", "hypervolume_worse", "rankable"]].any(axis=None)
+    for sheet in (tables.table_1([block]), tables.companions(block), tables.radar(block)):
+        assert not any(cell.bold for section in sheet.sections for row in section.rows for cell in row), sheet.name
+    told = "the attacker's log holds none of the 25 originals and was not completed, so no risk can exceed 0.000"
+    for finding in words.findings(block):
+        assert all(leader.best == "none" and told[1:] in leader.caution for leader in finding.leaders)
+    made = Report([result])
+    made.write(tmp_path, formats=())
+    print_report(made)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert told in printed and "*0." not in printed and "*1." not in printed
+    assert "log holds none of the 25 originals" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "none of the 25 originals" in (tmp_path / "tables" / "table1.tex").read_text(encoding="utf-8")
+
+
+def test_a_log_with_some_of_the_originals_is_a_ceiling_that_the_terminal_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = make_result(25, mechanisms=("CMP", "TEM", "Identity"))
+    for held, told in ((10, True), (25, False)):
+        print_report(Report([without_originals(result, held)]))
+        printed = " ".join(capsys.readouterr().out.split())
+        assert ("holds 10 of the 25 originals" in printed and "no risk can exceed 0.400" in printed) is told
+        assert "*" in printed, "some may be ranked all the same"
+
+
+@pytest.mark.parametrize(("queries", "told"), [(19, True), (20, False)])
+def test_the_terminal_warns_of_few_queries(queries: int, told: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(Report([make_result(queries, mechanisms=("CMP", "Identity"))]))
+    assert (f"{queries} queries are very few" in " ".join(capsys.readouterr().out.split())) is told
+
+
+def test_the_triangle_of_a_narrow_curve_is_not_bold() -> None:
+    result = narrow_result()
+    settings = result.settings.assign(sentence_similarity=1 - 0.9 * (result.settings["mechanism"] == "AEA"))
+    (block,) = blocks_of([replace(result, settings=settings)])
+    sheet = tables.radar(block)
+    areas = sheet.frame.groupby("mechanism")["area"].max()
+    assert areas["AEA"] > areas["CMP"]
+    assert not any(cell.bold for section in sheet.sections for row in section.rows for cell in row)
 
 
 def test_where_no_curve_can_be_ranked_none_is_best() -> None:
     (block,) = blocks_of([only(narrow_result(), {"AEA": (3.0, 4.0, 5.0), "Identity": (0.0,)})])
     assert not block.scores["best"].any()
     assert words.findings(block)[0].leaders[0].best == "none"
-    assert "span less than" in words.findings(block)[0].leaders[0].caution
+    assert "spans less than" in words.findings(block)[0].leaders[0].caution
     assert words.findings(block)[0].leaders[1].best == "none"
 
 
@@ -225,7 +292,9 @@ def test_the_hypervolume_stands_beside_the_score_with_an_interval(block: Block) 
     sheet = tables.table_1([block])
     assert sheet.headings[1:] == tuple(f"{who} {score}" for who in block.attackers for score in ("QuIPU", "HV"))
     frame = sheet.frame
-    assert frame["hypervolume"].between(frame["hypervolume_low"], frame["hypervolume_high"]).all()
+    within = frame["hypervolume"].between(frame["hypervolume_low"], frame["hypervolume_high"])
+    assert within[frame["hypervolume_low"].notna()].all() and within.sum() > 12
+    assert frame.loc[~within, "mechanism"].isin(["AEA", "FEA"]).all(), "next to no query of theirs is found"
     for place, who in enumerate(block.attackers):
         volumes = frame[frame["attacker"] == who].set_index("mechanism")["hypervolume"]
         cells = {name: cells[2 * place + 1] for name, cells in by_name(sheet).items()}

@@ -24,7 +24,7 @@ def compare(
         False, "--tsv", help="Print tab-separated rows: the scores, or with --settings the settings."
     ),
 ) -> None:
-    """Compare the scores of two results: what differs between the runs, which scores differ, and whether by chance.
+    """Compare QuIPU and hypervolume of two results: what differs between the runs, which scores differ, if by chance.
 
     Where both are of the same queries, differences are formed query by query; else they are those of two independent
     samples. p comes from exchanged labels and from studentized draws, whichever is larger, and is corrected after Holm
@@ -57,8 +57,9 @@ def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> Non
     else:
         print_wrapped("What differs between the two runs; a difference of scores may come from any of it:")
         print_table("", ["", "A", "B"], [[row.what, row.first, row.second] for row in found.differs.itertuples()])
-    for attacker, rows in found.scores.groupby("attacker", sort=False):
-        _print_rows(f"QuIPU, {attacker} attacker, {found.measure}", "mechanism", found, rows)
+    titles = {"quipu": "QuIPU", "hypervolume": "Hypervolume"}
+    for (attacker, score), rows in found.scores.groupby(["attacker", "score"], sort=False):
+        _print_rows(f"{titles[score]}, {attacker} attacker, {found.measure}", "mechanism", found, rows)
     if settings:
         for (side, attacker), rows in found.settings.groupby(["side", "attacker"], sort=False):
             title = f"Utility, {found.measure}" if side == "utility" else f"Risk, {attacker} attacker"
@@ -79,7 +80,7 @@ def _print_rows(title: str, heading: str, found: "Comparison", rows: "pd.DataFra
             row["mechanism"] if heading == "mechanism" else _setting(row),
             *(f"{row[side]:.3f}" for side in ("first", "second")),
             _signed(row["difference"]),
-            f"[{_signed(row['low'])}, {_signed(row['high'])}]",
+            "-" if row["low"] != row["low"] else f"[{_signed(row['low'])}, {_signed(row['high'])}]",
             _verdict(row, 1 - found.level),
         ]
         for row in rows.to_dict("records")

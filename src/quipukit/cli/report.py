@@ -47,6 +47,7 @@ def report(
       quipukit report runs/wordnet runs/vaswani -o report --measure nDCG@10
       quipukit report runs/wordnet --no-examples --figures none --tsv
     """
+    from quipukit.report.words import cautions
     from quipukit.report.write import Report
     from quipukit.results import Result
 
@@ -56,6 +57,9 @@ def report(
         page = made.write(output or _usual(runs), examples=examples, formats=formats, progress=show)
     if as_json or as_tsv:
         _print_frame(made.points_frame if points else made.frame, as_json)
+        for block in {id(block.result): block for block in made.blocks}.values():
+            for line in cautions(block.result):
+                say(f"warning: {block.run}: {line}")
     else:
         print_report(made, points)
     say(f"wrote {page}")

@@ -28,6 +28,10 @@ _NARROW = (
     "narrow: the points span so much of the diagonal, less than 10 %; the score is close to 0 whatever the mechanism "
     "does and is not to be ranked; compare the hypervolume"
 )
+_TURNED = (
+    "runs backwards: the curve ends with less risk and utility than it begins with, so the score has the sign of its "
+    "opposite and is not to be ranked; if larger values hide more, say so in a column hides_more"
+)
 _BACKWARD = (
     "backward: s = (risk + utility) / sqrt 2 falls along the curve, by so much in all; such parts count with the "
     "opposite sign, and the range [-1, 1] is not assured"
@@ -57,7 +61,8 @@ def score(
 
     QuIPU is twice the signed area between the diagonal and the points from most to least hidden: positive where more is
     found than given away. U@0.05 is the best utility at a risk of at most 0.05. A curve that spans less than 10 % of
-    the diagonal is marked narrow: its score is not to be ranked.
+    the diagonal is marked narrow, and one that ends lower than it begins is said to run backwards: such scores are not
+    to be ranked.
 
     \b
     Examples:
@@ -87,25 +92,22 @@ def score(
 
 
 def _show(table: "pd.DataFrame") -> None:
+    from quipukit.measures.quipu import BACKWARDS, SHORT, SINGLE
+
     told = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
     rows = []
     for row in table.to_dict("records"):
+        length = f" {100 * row['length']:.2g} %" if row["unranked"] == SHORT else ""
         flags = [
-            *(
-                ["single point"]
-                if row["single"]
-                else []
-                if row["rankable"]
-                else [f"narrow {100 * row['length']:.2g} %"]
-            ),
+            *([f"{row['unranked']}{length}"] if row["unranked"] else []),
             *([] if row["monotone"] else [f"backward {row['backward']:.2g}"]),
         ]
         numbers = [_cell(row[name]) for name in _HEADINGS]
         rows.append([*(row[name] for name in told), str(row["points"]), *numbers, ", ".join(flags)])
     print_table("", [*told, "points", *_HEADINGS.values(), "flags"], rows)
-    narrow = ~table["rankable"] & ~table["single"]
-    for raised, explanation in ((table["single"], _SINGLE), (narrow, _NARROW), (~table["monotone"], _BACKWARD)):
-        if raised.any():
+    raised = {*table["unranked"], *(["backward"] if not table["monotone"].all() else [])}
+    for flag, explanation in {SINGLE: _SINGLE, SHORT: _NARROW, BACKWARDS: _TURNED, "backward": _BACKWARD}.items():
+        if flag in raised:
             say(f"note: {explanation}")
 
 

@@ -72,7 +72,16 @@ class Plan:
             "times are for two cores, from measured rates; encoding is nearly all of it",
         ]
         lines += [f"over the wire: {self._sent(name)}" for name in inputs.options.remote]
+        lines += self._ceiling()
         return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in inputs.skipped)])
+
+    def _ceiling(self) -> list[str]:
+        """Say what the log lets an attacker find at most, where it lacks originals and is not completed."""
+        held, count = self.inputs.log_facts["in_log"], len(self.inputs.queries)
+        if self.inputs.options.inject or held >= count:
+            return []
+        text = f"the log holds {held or 'none'} of the {count} originals, so no risk can exceed {held / count:.3f}"
+        return [f"warning: {text}" + ("" if held else "; leave out --no-inject, or nothing can be ranked")]
 
     def _sent(self, system: str) -> str:
         """Say what leaves this machine for a search system."""

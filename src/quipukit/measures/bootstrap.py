@@ -23,15 +23,12 @@ from quipukit.errors import InputError
 from quipukit.frames import POINTS, SCORES, SETTING, from_most_hidden
 from quipukit.measures.intervals import LEVEL, Floats
 from quipukit.measures.quipu import ORIGINAL, Order, area, hypervolume, ordered
-from quipukit.measures.resampling import REPLICATES, Limits, Seed, judge_paired, studentized_intervals
+from quipukit.measures.resampling import DUST, REPLICATES, Seed, judge_paired, studentized_intervals
 from quipukit.measures.risk import attacker_label
 from quipukit.registry import HidesMore, directions
 from quipukit.specs import format_value
 
-# A curve whose s never turns scores between -1 and 1; others may leave that range.
-_SCORES: Limits = (-2.0, 2.0)
-DIFFERENCES: Limits = (-4.0, 4.0)
-_VOLUMES: Limits = (0.0, 1.0)
+_FOUND = 2  # queries that an attacker found, without which no interval of a score is given
 
 Score = Literal["quipu", "hypervolume"]
 Statistic = Callable[[Floats, Floats, Floats], Floats]
@@ -79,16 +76,22 @@ def bootstrap_scores(
     ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, measure, quipu, low, high, error
     (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the utility
     of Identity, as far as these queries know it, and over 1 where Identity is absent.
+
+    The ends of an interval are NaN where the queries cannot tell them: where all say the same, and where the attacker
+    found fewer than two queries at any setting, for draws of queries know nothing of hits that none of them had.
     """
     sides = _pair(risks, utilities, hides_more)
     curves = sides.curves()
     values, volumes = (_per_query(sides, curves, score) for score in (_quipu(order), hypervolume))
     # One call, so that both scores are of the same draws.
     both = np.column_stack([values, volumes])
-    low, high = studentized_intervals(both, level, limits=_SCORES, replicates=replicates, seed=seed)
-    bounds, volume_bounds = ([end[part] for end in (low, high)] for part in np.split(np.arange(len(low)), 2))
+    most = np.concatenate([_reaches(sides, curves, order), np.ones(len(curves))])
+    least = np.concatenate([-most[: len(curves)], np.zeros(len(curves))])
+    drawn = studentized_intervals(both, level, limits=(least, most), replicates=replicates, seed=seed)
+    found = [(sides.risk.columns(curve.risk_columns).scores > 0).any(axis=1).sum() >= _FOUND for curve in curves]
+    ends = [np.where(found * 2, end, np.nan) for end in drawn]
+    bounds, volume_ends = ([end[part] for end in ends] for part in np.split(np.arange(len(both.T)), 2))
     error = values.std(axis=0) / np.sqrt(len(values))
-    volume_ends = np.clip(volume_bounds, *_VOLUMES)
     numbers = zip(values.mean(axis=0), *bounds, error, volumes.mean(axis=0), *volume_ends, strict=True)
     rows = [(*curve.name, *own, len(sides.qids)) for curve, own in zip(curves, numbers, strict=True)]
     volume_columns = ["hypervolume", "hypervolume_low", "hypervolume_high"]
@@ -119,6 +122,7 @@ def compare(
     sides = _pair(risks, utilities, hides_more)
     curves = sides.curves()
     values = _per_query(sides, curves, _quipu(order) if score == "quipu" else hypervolume)
+    reaches = _reaches(sides, curves, order) if score == "quipu" else np.full(len(curves), 0.5)
     known = list(dict.fromkeys(curve.mechanism for curve in curves))
     for name in mechanisms or ():
         if name not in known:
@@ -130,9 +134,9 @@ def compare(
     rows = []
     for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in curves):
         pairs = list(itertools.combinations(wanted, 2))
-        own, other = (values[:, [column[pair[side], attacker, measure] for pair in pairs]] for side in (0, 1))
-        differences = own - other
-        judged = judge_paired(differences, level, limits=DIFFERENCES, replicates=replicates, seed=seed)
+        own, other = ([column[pair[side], attacker, measure] for pair in pairs] for side in (0, 1))
+        differences, most = values[:, own] - values[:, other], reaches[own] + reaches[other]
+        judged = judge_paired(differences, level, limits=(-most, most), replicates=replicates, seed=seed)
         numbers = zip(differences.mean(axis=0), *judged, holm(judged.p), strict=True)
         rows += [
             (*pair, attacker, measure, *own_numbers, len(sides.qids))
@@ -252,6 +256,17 @@ def per_query(risk: Side, utility: Side, statistic: Statistic | None = None, ori
     score = float(score_of(risk.means, utility.means, top.means[0]))
     left = score_of(risk.without_each(), utility.without_each(), top.without_each()[:, 0])
     return np.asarray(score + (len(left) - 1) * (left.mean() - left))
+
+
+def reach(risk: Side, utility: Side, order: Order = "parameter") -> float:
+    """Return how far from 0 the QuIPU score of a curve can be: 1 where its s never turns, else taken as 2."""
+    s = np.add(*ordered(risk.means, utility.means, order))
+    return 1.0 if (np.diff(s) >= -DUST).all() else 2.0
+
+
+def _reaches(sides: "_Sides", curves: Sequence["_Curve"], order: Order) -> Floats:
+    own = ((sides.risk.columns(curve.risk_columns), sides.utility.columns(curve.utility_columns)) for curve in curves)
+    return np.array([reach(*pair, order) for pair in own])
 
 
 def _quipu(order: Order) -> Statistic:

@@ -33,6 +33,8 @@ LEVEL = 0.95
 Floats = NDArray[np.float64]
 
 _COIN = 1e-3  # d above
+_COIN_SPREADS = 3.0902  # standard deviations to the quantile 1 - d of a normal law
+_EXACT = 1000  # queries, up to which the coins of ties are counted one by one
 _DUST = 1e-9  # means over seeds may pass 1 by their last digits
 _STEPS = 30  # of bisection: to 1e-9
 _MOST = 10_000_000  # queries, beyond which nobody will go
@@ -75,10 +77,15 @@ def queries_needed(scores: ArrayLike, limit: float, alpha: float, *, hits: bool)
         return 1.0
     if mean >= limit - _DUST:
         return math.inf
-    if hits:
-        return _least(lambda n: bool(clopper_pearson(mean * n, n, alpha * (1 - _COIN)) <= limit))
-    goal, at = -math.log(alpha), np.array([limit])
-    return _least(lambda n: bool(_log_capital(column, at, _stakes(n, alpha), n / len(column)) >= goal))
+    ranked, goal, at = np.sort(column, axis=0), -math.log(alpha), np.array([limit])
+
+    def enough(n: int) -> bool:
+        if hits:
+            return bool(clopper_pearson(_hits_among(ranked, n), n, alpha * (1 - _COIN)) <= limit)
+        return bool(_log_capital(column, at, _stakes(n, alpha), n / len(column)) >= goal)
+
+    # Hits are whole numbers, so the bound moves in steps: what these queries did not certify, fewer will not either.
+    return _least(enough, above=0 if enough(len(column)) else len(column))
 
 
 def tail(level: float) -> float:
@@ -123,6 +130,14 @@ def most_hits(scores: Floats) -> NDArray[np.int64]:
     return np.asarray(sure.sum(axis=0) + exceeded.sum(axis=0))
 
 
+def _hits_among(ranked: Floats, queries: int) -> float:
+    """Return the quantile of `most_hits` for so many queries with scores like these, in the order of their size."""
+    if queries <= _EXACT:
+        return float(most_hits(ranked[np.arange(queries) * len(ranked) // queries])[0])
+    spread = math.sqrt(queries * float((ranked * (1 - ranked)).mean()))  # of the ties; 0 where there is none
+    return queries * float(ranked.mean()) + _COIN_SPREADS * spread
+
+
 # --- bets ---------------------------------------------------------------------------------------------------------
 
 
@@ -151,14 +166,13 @@ def _stakes(queries: int, alpha: float) -> Floats:
     return np.geomspace(1.0, least, 1 + math.ceil(-2 * math.log2(least)))
 
 
-def _least(holds: Callable[[int], bool]) -> float:
-    """Return the least whole number for which a condition holds that, once it holds, goes on to."""
-    high = 1
+def _least(holds: Callable[[int], bool], above: int = 0) -> float:
+    """Return the least whole number above another for which a condition holds that, once it holds, goes on to."""
+    low, high = above, above + 1
     while not holds(high):
-        high *= 2
+        low, high = high, 2 * high
         if high > _MOST:
             return math.inf
-    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -17,8 +17,9 @@ between the end points and the diagonal:
 What to know before comparing scores: points that coincide score 0 wherever they lie; reversing the order flips the
 sign; the range [-1, 1] holds where s never turns; and a leaky setting can raise the score, so that only grids that
 span comparable parts of the diagonal are comparable. A curve that spans less than a tenth of the diagonal scores close
-to 0 whatever it does, and is never ranked (`rankable`). The companions (hypervolume, best utility under a risk budget)
-do not depend on the order and never fall when a setting is added.
+to 0 whatever it does, and one that ends at a lower s than it begins with has the sign of its opposite, most likely
+because nobody said that larger values hide more; neither is ever ranked (`why_unranked`). The companions (hypervolume,
+best utility under a risk budget) do not depend on the order and never fall when a setting is added.
 
 Reference: De Faveri, Faggioli, Ferro. ECIR 2025.
 """
@@ -46,6 +47,9 @@ CURVE = ("collection", "mechanism", "attacker", "measure")
 ORIGINAL = "Identity"  # the mechanism that sends the query as it is
 NARROW = 0.1  # of the diagonal: a curve that spans less of it is not ranked
 
+# Why a curve is not ranked, starred or called better by anything.
+SINGLE, SHORT, BACKWARDS = "single point", "narrow", "runs backwards"
+
 # Means of thousands of numbers may leave [0, 1] by their last digits.
 _SLACK = 1e-9
 
@@ -57,7 +61,8 @@ class QuipuScore:
     """The score of one curve, its parts, and what to read beside it.
 
     ``value`` = 2 (``positive`` + ``negative``), R+ and R-. ``single``: all points coincide. ``monotone``: s never
-    falls from one point to the next; ``backward`` is the sum of its falls, ``span`` its least and largest value.
+    falls from one point to the next; ``backward`` is the sum of its falls, ``span`` its least and largest value, and
+    ``unranked`` why the score may not be ranked among others, empty where it may (`why_unranked`).
     ``hypervolume`` and ``best`` (the best utility at risk 0.01, 0.05 and 0.1 at most; None where no setting is that
     safe) do not depend on the order. ``anchored`` is the score with (0, 0) and (1, 1) at the ends and the points sorted
     by risk, which is 2 AUC - 1.
@@ -74,6 +79,7 @@ class QuipuScore:
     best: tuple[tuple[float, float | None], ...]
     anchored: float
     points: int
+    unranked: str
 
     def best_utility(self, budget: float) -> float | None:
         """Return the best utility at one of the risk budgets, None where no setting is that safe."""
@@ -89,15 +95,13 @@ class QuipuScore:
 
     @property
     def rankable(self) -> bool:
-        """Tell whether the score may be ranked among others: see `rankable`."""
-        return bool(rankable(self.length))
+        """Tell whether the score may be ranked among others: see `why_unranked`."""
+        return not self.unranked
 
     @property
     def flags(self) -> tuple[str, ...]:
         """Return what a reader must know in a word or two each."""
-        narrow = not self.rankable and not self.single
-        known = {"single point": self.single, "narrow": narrow, "not monotone": not self.monotone}
-        return tuple(name for name, raised in known.items() if raised)
+        return tuple(filter(None, [self.unranked, "" if self.monotone else "not monotone"]))
 
     def explain(self) -> str:
         """Return one sentence that says how far the score can be trusted."""
@@ -106,11 +110,16 @@ class QuipuScore:
             return f"{what}, so the score is 0 wherever it lies; compare the hypervolume, or add settings."
         low, high = self.span
         where = f"s from {low:.3f} to {high:.3f}"
-        narrow = ""
-        if not self.rankable:
-            narrow = (
+        why = ""
+        if self.unranked == SHORT:
+            why = (
                 f" The points span {100 * self.length:.2g} % of the diagonal, less than {100 * NARROW:g} %, so the "
                 "score is close to 0 whatever the mechanism does and is not ranked; compare the hypervolume."
+            )
+        if self.unranked == BACKWARDS:
+            why = (
+                " On the whole the curve runs backwards, from more to less risk and utility, so the score has the sign "
+                "of its opposite and is not ranked; if larger values hide more, declare hides_more."
             )
         if self.monotone:
             told = f"{self.points} points run along the diagonal without turning ({where}), so the score is in [-1, 1]."
@@ -119,7 +128,7 @@ class QuipuScore:
                 f"s falls by {self.backward:.3g} in all on its way ({where}): parts that run backwards count with the "
                 "opposite sign, and the range [-1, 1] is not assured."
             )
-        return told + narrow
+        return told + why
 
 
 def quipu_score(
@@ -152,20 +161,21 @@ def quipu_score(
     positive, negative = _areas(*path)
     s = (path[0] + path[1]) / math.sqrt(2)
     backward = float(-np.minimum(np.diff(s), 0.0).sum())
-    single = bool(len(set(zip(*path, strict=True))) == 1)
+    unranked = why_unranked(*path)
     budgets = ((budget, u[r <= budget + _SLACK]) for budget in BUDGETS)
     return QuipuScore(
         value=_tidy(float(area(*path))),
         positive=_tidy(positive),
         negative=_tidy(negative),
         monotone=backward <= _SLACK,
-        single=single,
+        single=unranked == SINGLE,
         span=(float(s.min()), float(s.max())),
         backward=backward,
         hypervolume=float(hypervolume(r, u, ceiling)),
         best=tuple((budget, float(safe.max()) if len(safe) else None) for budget, safe in budgets),
         anchored=_tidy(float(area(*_anchored(*ordered(r, u, "risk"), "corners", None)))),
         points=len(r),
+        unranked=unranked,
     )
 
 
@@ -176,8 +186,8 @@ def quipu_table(
 
     Columns collection, strategy, parameter, hides_more, attacker and measure may be absent. Where ``u0`` is not given,
     the utility of the mechanism ``Identity`` in the same collection and measure takes its place, and else 1; the column
-    ``u0`` says which it was. ``length`` is the share of the diagonal that a curve spans, and ``rankable`` tells whether
-    that is enough to rank its score.
+    ``u0`` says which it was. ``length`` is the share of the diagonal that a curve spans, ``rankable`` tells whether its
+    score may be ranked, and ``unranked`` why not (`why_unranked`).
     """
     checked = points_frame(points)
     original = checked[checked["mechanism"] == ORIGINAL].groupby(["collection", "measure"])["utility"].max()
@@ -205,6 +215,7 @@ def quipu_table(
                 "single": score.single,
                 "length": score.length,
                 "rankable": score.rankable,
+                "unranked": score.unranked,
                 "monotone": score.monotone,
                 "backward": score.backward,
                 "s_low": score.span[0],
@@ -257,13 +268,19 @@ def diagonal_share(low: ArrayLike, high: ArrayLike) -> Floats:
     return (np.asarray(high, np.float64) - np.asarray(low, np.float64)) / math.sqrt(2)
 
 
-def rankable(length: ArrayLike) -> NDArray[np.bool_]:
-    """Tell whether curves that span these shares of the diagonal may be ranked, starred or called better.
+def why_unranked(r: ArrayLike, u: ArrayLike) -> str:
+    """Return why a curve through these points is never ranked, starred or called better; empty where it may be.
 
-    >>> rankable([0.02, 0.1, 0.8]).tolist()
-    [False, True, True]
+    >>> why_unranked([0.1], [0.5]), why_unranked([0.1, 0.15], [0.5, 0.55]), why_unranked([0.9, 0.1], [0.8, 0.3])
+    ('single point', 'narrow', 'runs backwards')
     """
-    return np.asarray(np.asarray(length, np.float64) >= NARROW - _SLACK)
+    risk, utility = np.asarray(r, np.float64), np.asarray(u, np.float64)
+    along = (risk + utility) / math.sqrt(2)
+    if len(set(zip(risk.tolist(), utility.tolist(), strict=True))) == 1:
+        return SINGLE
+    if diagonal_share(along.min(), along.max()) < NARROW - _SLACK:
+        return SHORT
+    return BACKWARDS if along[-1] < along[0] - _SLACK else ""
 
 
 def hypervolume(r: ArrayLike, u: ArrayLike, ceiling: ArrayLike = 1.0) -> Floats:

@@ -4,7 +4,8 @@ Everything here works on one number per query (rows) whose mean is the statistic
 
 **Interval.** Queries are drawn with replacement, and every draw is divided by its own standard error: the bootstrap-t
 (Efron 1982; Hall 1988). The quantiles of these quotients follow a skewed sample; where they lie nearer than Student's,
-as they may for few or coarse scores, Student's are taken.
+as they may for few or coarse scores, Student's are taken. Queries that all tell the same, or a single one, tell nothing
+about what another would: there the ends are NaN, not available.
 
 **Test.** p is the larger of two. The first exchanges labels: if it makes no difference which of two results a score
 comes from, the sign of every paired difference may be flipped (Fisher 1935), or the scores of two independent samples
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quipukit.errors import InputError
 from quipukit.measures.intervals import LEVEL, Floats, tail
@@ -26,7 +28,7 @@ REPLICATES = 2000
 FEW = 20  # queries: with fewer, skewed differences may be called significant too often
 
 Seed = int | np.random.Generator
-Limits = tuple[float, float]
+Limits = tuple[ArrayLike, ArrayLike]  # for all columns, or one for each
 
 # Equal columns may come out of a matrix product with unequal last digits.
 DUST = 1e-12
@@ -96,7 +98,7 @@ def _interval(
         raise InputError(f"replicates must be a whole number of at least 1 (found {replicates!r}).")
     rng, below = np.random.default_rng(seed), tail(level)
     if min(map(len, samples)) < 2:
-        return np.full_like(estimate, limits[0]), np.full_like(estimate, limits[1]), np.ones_like(estimate)
+        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan), np.ones_like(estimate)
     # Centered: the law of the quotient is drawn around the sample's own mean, and keeps its digits.
     centered = [sample - sample.mean(axis=0) for sample in samples]
     error = np.sqrt(sum(side.var(axis=0) / len(side) for side in centered))
@@ -108,7 +110,7 @@ def _interval(
     highest = np.maximum(np.quantile(drawn, 1 - below, axis=0, method="higher"), student)
     with np.errstate(invalid="ignore"):  # no spread times an endless quotient
         low, high = estimate - highest * error, estimate - lowest * error
-    low, high = (np.where(flat, estimate, np.clip(end, *limits)) for end in (low, high))
+    low, high = (np.where(flat, np.nan, np.clip(end, *limits)) for end in (low, high))
     ratio = np.divide(estimate, error, out=np.copysign(np.inf, estimate), where=~flat)
     ratio = np.where(np.abs(estimate) <= DUST, 0.0, ratio)
     sides = [1 + np.count_nonzero(side, axis=0) for side in (drawn >= ratio, drawn <= ratio)]

@@ -18,7 +18,7 @@ from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import are_hits, attacker_label
 from quipukit.report.names import run_names
-from quipukit.results import Result
+from quipukit.results import NO_ORIGINALS, Result
 
 REFERENCE = "reference"
 ALPHA = 0.05
@@ -116,16 +116,15 @@ class Block:
 
         Beside the columns of `Result.quipu` and of `quipu_table`: best (of this attacker), p_holm (of the difference
         to the best) and worse (p_holm below 0.05); and the same of the hypervolume, as hypervolume_best and so on. A
-        curve that spans too little of the diagonal (not ``rankable``) is never the best: its QuIPU is not ranked, and
-        where its volume is the largest, no volume is called best.
+        curve that is not ``rankable`` is never the best: its QuIPU is not ranked, and where its volume is the largest,
+        no volume is called best. ``unranked`` says why: what `why_unranked` says, or NO_ORIGINALS, for where the
+        attacker's log holds none of the originals, every risk is 0 whatever is sent.
         """
         table = self._scored.copy()
         for score, prefix in SCORES.items():
             ranked = ranked_by(score, table)
             best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
-            best = best[
-                best["rankable"].astype(bool)
-            ]  # where a narrow curve has the largest volume, none is called best
+            best = best[best["rankable"].astype(bool)]  # where another curve has the largest volume, none is best
             champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
             names = list(zip(table["attacker"], table["mechanism"], strict=True))
             p_values = self._to_the_best(champions, score)
@@ -161,8 +160,8 @@ class Block:
 
     def _ranked_pairs(self, table: pd.DataFrame) -> pd.DataFrame:
         """Leave out the pairs of which one cannot be ranked: no difference of such scores means anything."""
-        narrow = self._scored[~self._scored["rankable"]]
-        out = set(zip(narrow["mechanism"], narrow["attacker"], strict=True))
+        others = self._scored[~self._scored["rankable"]]
+        out = set(zip(others["mechanism"], others["attacker"], strict=True))
         return table[[not {(row.first, row.attacker), (row.second, row.attacker)} & out for row in table.itertuples()]]
 
     @functools.cached_property
@@ -170,6 +169,8 @@ class Block:
         table = self.result.quipu(self.system, self.measure)
         companions = quipu_table(self._joined).drop(columns=["collection", "quipu", "hypervolume"])
         table = table.merge(companions, on=["mechanism", "attacker", "measure"])
+        if not self.result.in_log:
+            table = table.assign(rankable=False, unranked=NO_ORIGINALS)
         return table[table["mechanism"].isin(self.mechanisms)].reset_index(drop=True)
 
     def score_of(self, mechanism: str, attacker: str) -> dict[str, Any] | None:
@@ -232,7 +233,7 @@ class Block:
 
 
 def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a score can rank: curves that span enough of the diagonal, volumes that are not 0."""
+    """Return the rows that a score can rank: curves that are rankable, volumes that are not 0."""
     return table[table["rankable"] if score == "quipu" else table["hypervolume"] > 0]
 
 

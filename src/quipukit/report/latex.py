@@ -25,6 +25,7 @@ _ESCAPES = {
     "\N{DAGGER}": r"$^{\dagger}$",
     "\N{DOUBLE DAGGER}": r"$^{\ddagger}$",
     "\N{DIAMOND OPERATOR}": r"$^{\diamond}$",
+    "\N{LEFTWARDS ARROW}": r"$^{\leftarrow}$",
     "\N{WHITE BULLET}": r"$^{\circ}$",
     "\N{TILDE OPERATOR}": r"$^{\sim}$",
     "\N{SQUARE ROOT}": r"$\surd$",

@@ -96,9 +96,9 @@ def typeset(text: str) -> str:
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:
-    """Write an interval.
+    """Write an interval, a dash where it is not available.
 
     >>> interval(-0.001, 0.456)
     '[-0.001, 0.456]'
     """
-    return f"[{number(low, digits)}, {number(high, digits)}]"
+    return DASH if low != low else f"[{number(low, digits)}, {number(high, digits)}]"

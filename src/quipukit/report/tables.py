@@ -5,14 +5,16 @@ from typing import Any
 
 import pandas as pd
 
-from quipukit.measures.quipu import BUDGETS, NARROW, ORIGINAL
+from quipukit.measures.quipu import BACKWARDS, BUDGETS, NARROW, ORIGINAL, SHORT
 from quipukit.report.blocks import SCORES, Block
 from quipukit.report.radar import GAIN, equal_privacy, radar_frame
 from quipukit.report.sheet import DASH, Cell, Section, Sheet, interval, number, percent, share
+from quipukit.report.words import cautions
 from quipukit.specs import format_value
 
 WORSE, SINGLE, TURNS = "\N{DAGGER}", "\N{WHITE BULLET}", "\N{TILDE OPERATOR}"
 NOT_RANKED, POOLS_MUCH = "\N{DIAMOND OPERATOR}", "\N{DOUBLE DAGGER}"
+TURNED = "\N{LEFTWARDS ARROW}"
 # Where more of the collection is pooled, even random words find what is relevant.
 MOST_POOLED = 0.02
 _GAP = Cell(DASH)
@@ -43,14 +45,20 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         f"{WORSE} significantly worse than the best (queries paired, labels exchanged and studentized draws, "
         "Holm's correction over all pairs of mechanisms, 5 %); without the mark, chance may explain the difference.",
         *(_over_queries(block) for block in judged),
+        *dict.fromkeys(_cautions(block) for block in judged),
     ]
-    flags = pd.concat(frames) if frames else pd.DataFrame({"single": [], "monotone": [], "rankable": []})
+    flags = pd.concat(frames) if frames else pd.DataFrame({"single": [], "monotone": [], "unranked": []})
     if flags["single"].any():
         words.append(f"{SINGLE} single point: QuIPU is 0 wherever it lies, so it is not ranked.")
-    if (~flags["rankable"].astype(bool) & ~flags["single"].astype(bool)).any():
+    if (flags["unranked"] == SHORT).any():
         words.append(
             f"{NOT_RANKED} the settings span less than {percent(NARROW)} of the diagonal, so that QuIPU is close to 0 "
             "whatever the mechanism does and is not ranked; nor is it called best by its hypervolume."
+        )
+    if (flags["unranked"] == BACKWARDS).any():
+        words.append(
+            f"{TURNED} on the whole the curve runs backwards, from more to less risk and utility, so that QuIPU has "
+            "the sign of its opposite and nothing is ranked by it; if larger values hide more, declare hides_more."
         )
     if not flags["monotone"].all():
         words.append(f"{TURNS} not monotone: the curve runs backwards in part, and such parts count negatively.")
@@ -64,7 +72,7 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         groups=_groups(judged, lambda block: 2 * len(shown[id(block)])),
         sections=sections,
         frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(),
-        caption=" ".join(words),
+        caption=" ".join(filter(None, words)),
     )
 
 
@@ -95,7 +103,7 @@ def companions(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, block.scores[columns]),
         caption=f"U@0.05: the best {block.measure} among the settings with a risk of at most 0.05; {DASH} where none "
-        "is that safe. Bold: the best of a column, unless its settings span too little to be ranked. The best setting "
+        "is that safe. Bold: the best of a column, unless its mechanism is not ranked. The best setting "
         "is chosen by its means on these queries: expect "
         "less utility and more risk on others, and see `quipukit recommend` for what can be certified.",
     )
@@ -171,7 +179,7 @@ def points(block: Block) -> Sheet:
         caption=("Mean utility, and mean risk against each attacker" if block.judged else "Mean risk")
         + ", with 95 % intervals over queries: of risks over all that were sent, of utilities over all that were "
         "judged. They hold for any number of queries, one setting at a time. Each mechanism stands from most to least "
-        "hidden." + (f" {_over_queries(block)} {_KEPT}" if block.judged else ""),
+        "hidden." + (f" {_over_queries(block)} {_KEPT}" if block.judged else "") + f" {_cautions(block)}".rstrip(),
         stubs=2,
     )
 
@@ -237,9 +245,11 @@ def radar(block: Block) -> Sheet:
     """Return the three axes of ECIR 2024 and the area of the triangle."""
     frame = radar_frame(block)
     rows: Rows = {}
+    ranked = block.scores.groupby("mechanism")["rankable"].all()
     for row in frame.to_dict("records"):
         numbers = (Cell(number(row[column])) for column in ("obfuscation", "recall", "gain"))
-        largest = Cell(number(row["area"]), bold=row["area"] == frame["area"].max())
+        best = row["area"] == frame["area"].max() and bool(ranked.get(row["mechanism"], False))
+        largest = Cell(number(row["area"]), bold=best)
         names = (Cell(row["mechanism"]), Cell(_value(row["parameter"], row["value"])))
         rows[row["strategy"], f"{row['mechanism']}@{row['value']}"] = (*names, *numbers, largest)
     return Sheet(
@@ -249,7 +259,8 @@ def radar(block: Block) -> Sheet:
         sections=_sections(rows),
         frame=_named_frame(block, frame),
         caption="Obfuscation: 1 \N{MINUS SIGN} mean sentence similarity of original and variants. Pooled recall: share "
-        "of the relevant documents in the pool. Area: (\N{SQUARE ROOT}3 / 4)(ab + bc + ca), at most 1.299.",
+        "of the relevant documents in the pool. Area: (\N{SQUARE ROOT}3 / 4)(ab + bc + ca), at most 1.299. Bold: the "
+        "largest, unless its mechanism is not ranked (see the scores).",
         stubs=2,
     )
 
@@ -300,8 +311,13 @@ def _score_cells(block: Block, name: str, who: str) -> list[Cell]:
     row = block.score_of(name, who)
     if row is None:
         return [_GAP] * len(SCORES)
-    narrow = not row["rankable"] and not row["single"]
-    flags = {WORSE: row["worse"], SINGLE: row["single"], NOT_RANKED: narrow, TURNS: not row["monotone"]}
+    flags = {
+        WORSE: row["worse"],
+        SINGLE: row["single"],
+        NOT_RANKED: row["unranked"] == SHORT,
+        TURNED: row["unranked"] == BACKWARDS,
+        TURNS: not row["monotone"],
+    }
     small = [interval(row["low"], row["high"])]
     if row["seeds"] > 1:
         small.append(f"{{{number(row['seed_low'])} to {number(row['seed_high'])}}}")
@@ -332,6 +348,10 @@ def _over_queries(block: Block) -> str:
     if asked == judged:
         return f"{block.name}: {asked} queries."
     return f"{block.name}: risk over all {asked} queries sent, utility over the {judged} with relevant documents."
+
+
+def _cautions(block: Block) -> str:
+    return " ".join(f"{block.run}: {line}" for line in cautions(block.result))
 
 
 def _bounded(row: Mapping[str, Any], name: str) -> Cell:
@@ -374,6 +394,7 @@ def _sections(rows: Rows) -> tuple[Section, ...]:
 def _scores_frame(block: Block) -> pd.DataFrame:
     columns = ["strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries", "seeds"]
     more = ["seed_low", "seed_high", "points", "best", "p_holm", "worse", "single", "length", "rankable", "monotone"]
+    more.append("unranked")
     volume = [f"hypervolume{part}" for part in ("", "_low", "_high", "_best", "_p_holm", "_worse")]
     return _named_frame(block, block.scores[[*columns, *more, *volume]])
 

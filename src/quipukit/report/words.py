@@ -8,7 +8,7 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
-from quipukit.measures.quipu import NARROW, ORIGINAL
+from quipukit.measures.quipu import BACKWARDS, NARROW, ORIGINAL, SHORT, SINGLE
 from quipukit.measures.resampling import FEW
 from quipukit.report.blocks import SCORES, Block, ranked_by
 from quipukit.report.sheet import interval, number, percent, share
@@ -84,7 +84,7 @@ def lead(block: Block) -> str:
     if "Random" in ends:
         parts.append(f"random words find {number(ends['Random'])} by chance")
     sentence = "; ".join(parts)
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+    return f"{_capital(sentence)}." if sentence else ""
 
 
 def safest(block: Block) -> list[tuple[str, str]]:
@@ -96,6 +96,9 @@ def safest(block: Block) -> list[tuple[str, str]]:
             row = rows.loc[rows["risk"].idxmin()]
             name = setting_name(row["mechanism"], row["parameter"], row["value"])
             # Its own interval would not survive the choice of the least among many.
+            if not block.result.in_log:
+                found.append((who, f"none: {block.result.log_ceiling}"))
+                continue
             bound = f"at most {number(row['risk_bound'])} on new queries"
             chosen = f"the choice among {len(rows)} settings allowed for"
             found.append((who, f"{name}: {number(row['risk'])}, {bound}, {chosen}"))
@@ -127,6 +130,8 @@ def setting_name(mechanism: str, parameter: str, value: float) -> str:
 
 def _leader(block: Block, who: str, score: Score) -> Leader:
     by, prefix = {"quipu": "QuIPU", "hypervolume": "hypervolume"}[score], SCORES[score]
+    if not block.result.in_log:
+        return Leader(by, "none", "", "", "", _capital(block.result.log_ceiling))
     scores = block.scores[block.scores["attacker"] == who]
     ranked = ranked_by(score, scores)
     unranked = _unranked(scores[~scores["rankable"]]) if score == "quipu" else ""
@@ -156,13 +161,17 @@ def _unranked(scores: pd.DataFrame) -> str:
     if scores.empty:
         return ""
     names = [
-        f"{row.mechanism} ({'one point' if row.single else share(row.length)})"
+        f"{row.mechanism} ({share(row.length) if row.unranked == SHORT else row.unranked})"
         for row in scores.itertuples(index=False)
     ]
-    return (
-        f"Not ranked: {join(names)}. Their settings span less than {percent(NARROW)} of the diagonal, where QuIPU is "
-        "close to 0 whatever they do."
-    )
+    why = {
+        SHORT: f"A curve that spans less than {percent(NARROW)} of the diagonal has a QuIPU close to 0 whatever the "
+        "mechanism does.",
+        BACKWARDS: "A curve that runs backwards has a QuIPU with the sign of its opposite; if larger values hide more, "
+        "declare hides_more.",
+    }
+    why[SINGLE] = why[SHORT]
+    return " ".join([f"Not ranked: {join(names)}.", *dict.fromkeys(why[one] for one in scores["unranked"])])
 
 
 def _within(block: Block, who: str) -> str:
@@ -235,23 +244,25 @@ def limits(results: Sequence[Result]) -> list[str]:
                 f"{own}the attacker's log has {log['size']:,} queries; a larger one holds more that the "
                 "original can be taken for."
             )
-        if result.log_coverage < 1:
-            found.append(
-                f"{own}the attacker's log holds {len(result.in_log)} of the {count} originals and was not completed, "
-                f"so no risk can exceed {result.log_coverage:.3f}, whatever the mechanism does."
-            )
-        if count < FEW:
-            found.append(
-                f"{own}{count} queries are very few: a difference called significant at 5 % may be chance more often "
-                "than that where differences are skewed (docs/reliability.md)."
-            )
-        elif count < 50:
+        found += [f"{own}{line}" for line in cautions(result)]
+        if FEW <= count < 50:
             found.append(f"{own}{count} queries are few; look at the intervals before you look at the order.")
         if len(result.seeds) == 1:
             found.append(
                 f"{own}one noise seed; `quipukit evaluate --seeds 3` shows how far the noise alone moves a score."
             )
     return found
+
+
+def cautions(result: Result) -> list[str]:
+    """Return what must stand beside the numbers wherever they are shown, the terminal included."""
+    count = len(result.queries)
+    few = (
+        f"{count} {'query is' if count == 1 else 'queries are'} very few: a difference called significant at 5 % may "
+        "be chance more often than that where differences are skewed, and an interval of a score may miss "
+        "(docs/reliability.md)."
+    )
+    return [*filter(None, [result.log_ceiling]), *([few] if count < FEW else [])]
 
 
 def _most_pooled(result: Result) -> str:
@@ -267,6 +278,10 @@ def join(names: Sequence[str]) -> str:
     'CMP, TEM and AEA'
     """
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _reason(refused: Any) -> str:
