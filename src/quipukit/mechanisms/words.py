@@ -94,7 +94,9 @@ class WordMechanism(Mechanism):
     @property
     def scope(self) -> str:
         """Return among which words the guarantee holds."""
-        return "all words" if self.oov in ("anchor", "subword") else "words of the vocabulary"
+        # Composed vectors give unknown words other distances than one common place does: not one and the same metric.
+        known = "words of the vocabulary"
+        return {"anchor": "all words", "subword": "all words, unknown ones by their parts"}.get(self.oov, known)
 
     @property
     def words_key(self) -> Hashable:
