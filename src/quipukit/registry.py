@@ -9,7 +9,7 @@ import functools
 import importlib
 import warnings
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Literal, get_args
 
 from quipukit.errors import SpecError
@@ -122,13 +122,13 @@ def _direction(family: str, declared: str) -> HidesMore:
 
 
 @functools.cache
-def _plugins() -> dict:  # type: ignore[type-arg]
+def _plugins() -> dict[str, EntryPoint]:
     """Return the plugins that have a name of their own; the others are named once and left out."""
-    claims: dict[str, set] = {}  # type: ignore[type-arg]
+    claims: dict[str, set[EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
         claims.setdefault(_fold(entry.name), set()).add(entry)
     ours = {_fold(name): name for name in _BUILT_IN} | _ALIASES
-    found = {}
+    found: dict[str, EntryPoint] = {}
     for folded, entries in claims.items():
         names = " and ".join(sorted(f"{entry.name!r} ({entry.value})" for entry in entries))
         if folded in ours:
