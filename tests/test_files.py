@@ -11,8 +11,10 @@ from pandas.testing import assert_frame_equal
 
 from quipukit.attackers.log import read_log
 from quipukit.errors import FileError
-from quipukit.files import read_obfuscated, read_queries, write_obfuscated
+from quipukit.files import read_obfuscated, read_queries, with_budget, write_obfuscated
 from quipukit.frames import OBFUSCATED
+from quipukit.obfuscation import obfuscate
+from quipukit.vectors.store import Vectors
 
 SECRET = "my secret illness"
 
@@ -189,3 +191,13 @@ def test_obfuscated_queries_are_read_back_as_they_were_or_refused(suffix, querie
         write_obfuscated(table, path)
         back, _ = read_obfuscated(path)
     assert_frame_equal(back, table, check_exact=suffix != ".jsonl", rtol=1e-12)
+
+
+def test_the_budget_counts_the_variants_of_tables_put_together():
+    pets = Vectors(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]])
+    one, two = (obfuscate({"q": "cat"}, "CMP@3", 2, vectors=pets) for _ in range(2))
+    both = pd.concat([one, two.assign(variant=two["variant"] + 2)], ignore_index=True)
+    assert both.attrs["n"] == 2, "pandas no longer keeps it; the test has lost its object"
+    assert with_budget(both)[["n", "budget"]].drop_duplicates().values.tolist() == [[4, 12.0]]
+    # A part of a table was paid for as a whole.
+    assert with_budget(one.head(1))[["n", "budget"]].values.tolist() == [[2, 6.0]]

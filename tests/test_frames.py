@@ -207,3 +207,10 @@ def test_settings_are_ordered_by_parameter_within_their_mechanism():
     mixed = pd.DataFrame({"mechanism": ["TEM", "CMP", "TEM", "CMP"], "value": [5.0, 10.0, 1.0, 2.0]})
     ordered = by_parameter(mixed)
     assert ordered.values.tolist() == [["TEM", 1.0], ["TEM", 5.0], ["CMP", 2.0], ["CMP", 10.0]]
+
+
+@pytest.mark.parametrize("given", [{b"q": SECRET}, [(b"q", SECRET)], pd.DataFrame({"qid": [b"q"], "query": [SECRET]})])
+def test_an_id_of_bytes_is_no_text(given):
+    with pytest.raises(FrameError, match=r"column 'qid', row 0, holds bytes; decode them") as fault:
+        queries_frame(given)
+    assert SECRET not in str(fault.value)

@@ -1,10 +1,17 @@
 """Guarantees as values: what they say, and how they compose."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.guarantees import Guarantee, LocalDP, MetricDP, NoGuarantee
+from quipukit.guarantees import Guarantee, LocalDP, MetricDP, NoGuarantee, Together, joint
+from quipukit.obfuscation import bind
+from quipukit.vectors.store import Vectors
+
+CLOUD = Vectors(
+    [f"w{number}" for number in range(60)], np.random.default_rng(3).normal(size=(60, 4)), compose=lambda word: None
+)
 
 
 def test_what_they_say():
@@ -45,3 +52,36 @@ def test_they_are_values():
     assert isinstance(MetricDP(1), Guarantee)
     with pytest.raises(AttributeError):
         MetricDP(10).epsilon = 1
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ["Mahalanobis@2", "Mahalanobis(lam=0.5)@10"],
+        ["Mahalanobis(lam=0.25)@2", "VickreyMhl(lam=0.5)@10"],
+        ["CusText@2", "CusText(similarity='cosine')@10"],
+        ["CMP@2", "CMP(oov='subword')@10"],
+        ["CMP@2", "Mahalanobis@10"],
+    ],
+    ids=" + ".join,
+)
+def test_what_holds_for_different_distances_does_not_add_up(specs):
+    bound = bind(specs, vectors=CLOUD)
+    found = joint([(repr(one.spec), one.guarantee) for one in bound])
+    assert isinstance(found, Together)
+    assert [part.epsilon for part in found.parts] == [2, 10]
+    assert len({str(part).partition("-")[2] for part in found.parts}) == 2
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ["Mahalanobis@2", "VickreyMhl@10"],
+        ["Mahalanobis(lam=0.5)@2", "VickreyMhl(lam=0.5, t=0.5)@10"],
+        ["Mahalanobis(lam=0)@2", "SanText@10"],
+    ],
+    ids=" + ".join,
+)
+def test_what_holds_for_one_distance_adds_up(specs):
+    found = joint([(repr(one.spec), one.guarantee) for one in bind(specs, vectors=CLOUD)])
+    assert isinstance(found, MetricDP) and found.epsilon == 12

@@ -275,6 +275,8 @@ def test_another_number_of_variants_is_refused(n):
         ({"n": -1}, "n, the number of variants"),
         ({"n": None}, "n, the number of variants"),
         ({"n": 2.0}, "n, the number of variants"),
+        ({"n": 10**6 + 1}, "must be at most 1,000,000"),
+        ({"n": 10**20}, "must be at most 1,000,000"),
         ({"rng": 7}, "rng must be a NumPy generator"),
         ({"rng": np.random.RandomState(7)}, "rng must be a NumPy generator"),
         ({"query": None}, "a query must be a text"),

@@ -86,41 +86,54 @@ def test_any_name_is_known_or_a_spec_error(text):
     assert found in mechanism_names()
 
 
-def test_a_plugin_is_found(monkeypatch):
+@pytest.fixture
+def install(monkeypatch):
+    """Let entry points be installed; what they load is their value."""
+
     class Entry:
-        name = "Mine"
+        def __init__(self, name, value):
+            self.name, self.value = name, value
 
         def load(self):
-            return Mechanism
+            return self.value
 
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == "quipukit.mechanisms" else [])
+    def put(*entries):
+        found = [Entry(*entry) for entry in entries]
+        monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "quipukit.mechanisms" else [])
+        registry._plugins.cache_clear()
+        registry.mechanism_class.cache_clear()
+
+    yield put
     registry._plugins.cache_clear()
     registry.mechanism_class.cache_clear()
-    try:
+
+
+def test_a_plugin_is_found(install):
+    install(("Mine", Mechanism))
+    assert mechanism_names() == [*BUILT_IN, "Mine"]
+    assert canonical_name("mine") == "Mine"
+    assert mechanism_class("MINE") is Mechanism
+
+
+@pytest.mark.parametrize(
+    ("taken", "owner"),
+    [("CMP", "CMP"), ("cmp", "CMP"), ("C-M-P", "CMP"), ("San_Text", "SanText"), ("Vickrey", "VickreyCMP")],
+)
+def test_a_plugin_cannot_take_a_built_in_name_in_any_spelling(install, taken, owner):
+    install((taken, "evil:Case"), ("Mine", Mechanism))
+    with pytest.warns(UserWarning, match=f"the plugin '{taken}' .evil:Case. is ignored: .* built-in {owner}") as told:
         assert mechanism_names() == [*BUILT_IN, "Mine"]
-        assert canonical_name("mine") == "Mine"
-        assert mechanism_class("MINE") is Mechanism
-    finally:
-        registry._plugins.cache_clear()
-        registry.mechanism_class.cache_clear()
+    assert canonical_name(taken) == owner and canonical_name(owner.lower()) == owner
+    assert mechanism_class(taken).__module__.startswith("quipukit.mechanisms.")
+    assert len(told) == 1
 
 
-def test_a_plugin_cannot_take_a_built_in_name(monkeypatch):
-    class Entry:
-        name = "CMP"
-
-        def load(self):
-            raise AssertionError("a plugin took the place of a built-in mechanism")
-
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()])
-    registry._plugins.cache_clear()
-    registry.mechanism_class.cache_clear()
-    try:
+def test_of_two_plugins_with_one_name_neither_is_taken(install):
+    install(("Mine", "one:Mine"), ("mine", "two:Mine"))
+    with pytest.warns(UserWarning, match=r"plugins 'Mine' \(one:Mine\) and 'mine' \(two:Mine\) are ignored"):
         assert mechanism_names() == BUILT_IN
-        assert mechanism_class("CMP").__module__ == "quipukit.mechanisms.cmp"
-    finally:
-        registry._plugins.cache_clear()
-        registry.mechanism_class.cache_clear()
+    with pytest.raises(SpecError, match="there is no mechanism 'mine'"):
+        mechanism_class("mine")
 
 
 def test_names_and_specs_load_nothing_heavy():

@@ -99,10 +99,11 @@ def write_table(table: pd.DataFrame, path: Pathish) -> None:
 def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
     """Add what was asked for and what it costs: n, the kind of noise, and n * epsilon where there is an epsilon.
 
-    The budget is that of one setting. With common noise the settings of a table have no joint one.
+    The budget is that of one setting. With common noise the settings of a table have no joint one. Where a query has
+    more variants than n says (pandas keeps the n of the first of several tables that are put together), they count.
     """
-    n = obfuscated.attrs.get("n")
-    counts = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size") if n is None else n
+    held = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
+    counts = held.clip(lower=obfuscated.attrs.get("n"))
     budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
     return obfuscated.assign(n=counts, noise=obfuscated.attrs.get("noise", "unknown"), budget=budget)
 

@@ -224,6 +224,9 @@ def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[
 
 
 def _as_texts(table: str, column: "pd.Series[object]") -> "pd.Series[object]":
+    for row, cell in enumerate(column):
+        if isinstance(cell, bytes | bytearray | memoryview):  # str() of it is its Python spelling, b'...'
+            raise FrameError(f"{table}: column {column.name!r}, row {row}, holds bytes; decode them to a text.")
     texts = [cell if isinstance(cell, str) else str(cell) for cell in column]
     for row, text in enumerate(texts):
         if not text.isascii() and _is_broken(text):

@@ -88,12 +88,18 @@ class Together(Guarantee):
 def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     """Return what releases about one query promise together; each comes with the owner of its noise.
 
-    Independent releases of one kind add their epsilons. Releases that share their noise promise nothing together: with
-    ``CMP@1`` and ``CMP@2`` on the words 0, 1 and 3 of a line, the outputs (3, 1) come from 0 with probability 0.0585
-    and from 3 with probability 0, so that no epsilon bounds the ratio.
+    Independent releases of one kind (the same metric or group, the same scope) add their epsilons; others stand beside
+    each other, for what bounds one distance does not bound another. A metric goes by its name, so all releases must
+    be about the same vectors, as those of one call of the command line are.
+
+    Releases that share their noise promise nothing together: with ``CMP@1`` and ``CMP@2`` on the words 0, 1 and 3 of a
+    line, the outputs (3, 1) come from 0 with probability 0.0585 and from 3 with probability 0, so that no epsilon
+    bounds the ratio.
 
     >>> print(joint([("CMP@1", MetricDP(1)), ("CMP@2", MetricDP(2))]))
     3-metric DP (euclidean) per word
+    >>> print(joint([("A", MetricDP(1, "mahalanobis")), ("B", MetricDP(2, "mahalanobis, lam=0.5"))]))
+    1-metric DP (mahalanobis) per word + 2-metric DP (mahalanobis, lam=0.5) per word
     >>> print(joint([("spherical", MetricDP(1)), ("spherical", MetricDP(2))]))
     none: settings that share their noise have no finite joint guarantee
     """

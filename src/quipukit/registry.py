@@ -1,14 +1,15 @@
 """Names of mechanisms and where they live; nothing is imported before it is used.
 
 A plugin adds its own through the entry-point group ``quipukit.mechanisms``: the entry's name is the mechanism's
-name, its value the class.
+name, its value the class. A name that is taken, in any spelling, is not given again: what answers to ``cmp`` is CMP.
 """
 
 import difflib
 import functools
 import importlib
+import warnings
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Literal, get_args
 
 from quipukit.errors import SpecError
@@ -52,7 +53,7 @@ _ALIASES = {
 
 def mechanism_names() -> list[str]:
     """Return the names of all mechanisms, the built-in ones first, then those of plugins."""
-    return [*built_in_names(), *sorted(set(_plugins()) - set(_BUILT_IN))]
+    return [*built_in_names(), *sorted(_plugins())]
 
 
 def built_in_names() -> list[str]:
@@ -121,8 +122,22 @@ def _direction(family: str, declared: str) -> HidesMore:
 
 
 @functools.cache
-def _plugins() -> dict:  # type: ignore[type-arg]
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _plugins() -> dict[str, EntryPoint]:
+    """Return the plugins that have a name of their own; the others are named once and left out."""
+    claims: dict[str, set[EntryPoint]] = {}
+    for entry in entry_points(group=GROUP):
+        claims.setdefault(_fold(entry.name), set()).add(entry)
+    ours = {_fold(name): name for name in _BUILT_IN} | _ALIASES
+    found: dict[str, EntryPoint] = {}
+    for folded, entries in claims.items():
+        names = " and ".join(sorted(f"{entry.name!r} ({entry.value})" for entry in entries))
+        if folded in ours:
+            warnings.warn(f"the plugin {names} is ignored: its name means the built-in {ours[folded]}.", stacklevel=2)
+        elif len(entries) > 1:  # neither has the better claim
+            warnings.warn(f"the plugins {names} are ignored: they have one name; uninstall all but one.", stacklevel=2)
+        else:
+            found.update((entry.name, entry) for entry in entries)
+    return found
 
 
 def _fold(name: str) -> str:

@@ -2,13 +2,14 @@
 
 import contextlib
 import dataclasses
+import math
 import warnings
 
 import pandas as pd
 
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee
-from quipukit.mechanisms.base import Mechanism, default_value
+from quipukit.mechanisms.base import EPSILON_RANGE, Mechanism, default_value
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.sampling import Sampling
 from quipukit.mechanisms.words import WordMechanism
@@ -16,6 +17,7 @@ from quipukit.obfuscation import mechanism as bind_one
 from quipukit.obfuscation import obfuscate
 from quipukit.registry import built_in_names, mechanism_class
 from quipukit.specs import Spec
+from quipukit.text import key
 
 _QUERIES = {
     "plain": "how does a tumor grow",
@@ -35,7 +37,7 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
     Its name is its identity; a seed fixes its output whatever the batch; the first variants do not depend on how
     many are asked for, nor on the mechanisms that run beside it, and theirs do not depend on it; no query crashes it;
     unknown words are never sent (unless ``verbatim`` says that sending the query is its purpose); it states what it
-    guarantees.
+    guarantees, and where that is anything, it does not send every query as it is at the value that hides most.
     """
     name = repr(mechanism.spec)
     _require(isinstance(mechanism.spec, Spec), f"{name}: .spec must be a Spec")
@@ -53,9 +55,46 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
         _require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
         _require(len(mechanism.obfuscate(query, n)) == len(texts), f"{name}: obfuscate() gives another number")
     _check_beside(mechanism, n)
+    _check_promise(mechanism, n)
     if not verbatim:
         sent = " ".join(together["query"]).split()
         _require(not set(sent) & set(_UNKNOWN), f"{name}: a word outside the vocabulary is sent verbatim")
+
+
+def _check_promise(mechanism: Mechanism, n: int) -> None:
+    """Refute a promise by what is sent at the value that hides most: what never changes a query hides nothing."""
+    hidden = _most_hidden(mechanism)
+    epsilon = getattr(hidden.guarantee, "epsilon", 0.0)
+    queries = _known_queries(hidden)
+    if not hidden.guarantee.private or not math.isfinite(epsilon) or not queries:
+        return
+    sent = obfuscate(queries, hidden, n, seed=7)
+    same = [key(text) == key(queries[qid]) for qid, text in zip(sent["qid"], sent["query"], strict=True)]
+    _require(
+        not same or not all(same),
+        f"{hidden.spec!r}: it promises {hidden.guarantee}, and sends every query as it is: the promise is not true",
+    )
+
+
+def _most_hidden(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism at the value that hides most: the least epsilon there is, else the end of the grid."""
+    values = {*mechanism.grid, mechanism.value} if mechanism.parameter else set()
+    ordered = sorted(values, reverse=mechanism.hides_more == "larger")
+    least = [EPSILON_RANGE[0]] if mechanism.parameter == "epsilon" else []
+    for value in (*least, *ordered):
+        with contextlib.suppress(SpecError):  # not every value is a valid one
+            return dataclasses.replace(mechanism, **{mechanism.parameter: value})
+    return mechanism
+
+
+def _known_queries(mechanism: Mechanism) -> dict[str, str]:
+    """Return queries of words that the mechanism knows; none where its vocabulary holds nothing to choose from."""
+    if not isinstance(mechanism, WordMechanism):
+        return {qid: _QUERIES[qid] for qid in ("plain", "punctuated")}
+    words = mechanism.vectors.words
+    spread = [words[row] for row in range(0, len(words), max(1, len(words) // 64))]
+    known = [word for word in spread if mechanism.tokens(word) == [word]]
+    return {str(start): " ".join(known[start : start + 8]) for start in range(0, len(known), 8)} if known[1:] else {}
 
 
 def _check_beside(mechanism: Mechanism, n: int) -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 from quipukit.errors import SpecError
 from quipukit.guarantees import NoGuarantee
 from quipukit.lexical import STOP_WORDS
-from quipukit.mechanisms.aea import AEA, _below, _combination, _draw
+from quipukit.mechanisms.aea import AEA, _below, _combination, _draw, _relatives
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.specs import spec
 from quipukit.text import key, tokenise
@@ -133,6 +133,45 @@ def test_a_word_is_not_sent_in_another_spelling(query: str, spelling: str) -> No
     mechanism = AEA(level=3)
     relatives = (spelling, f"the {spelling} of the house", "else")
     assert mechanism._without(relatives, mechanism._forms(query.split())) == ("else",)
+
+
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [
+        ("sable", "sable's hair pencil"),
+        ("sneeze", "sneezing"),
+        ("group", "grouping"),
+        ("abc", "abc's"),
+        ("rasp", "rasping"),
+    ],
+)
+def test_a_word_is_not_sent_as_a_possessive_or_inflected(word: str, form: str) -> None:
+    mechanism = AEA(level=3)
+    assert form in _relatives(mechanism.wordnet, word, 3, None), "the test has lost its object"
+    assert form not in AEA(level=3, senses="all").candidates(word)
+    assert form not in run(f"{word} crime", 500, senses="all").texts
+    # The other way round, too: what is asked for is the possessive.
+    assert mechanism._without((word, "else"), mechanism._forms(tokenise(f"{word}'s"))) == ("else",)
+
+
+def test_no_lemma_has_a_candidate_that_is_an_inflection_of_it() -> None:
+    wordnet = load_wordnet()
+    lemmas = list(dict.fromkeys(lemma for lemma in wordnet.lemmas() if lemma.isalpha()))[::9]
+    mechanism = AEA(level=3)
+    bad = [
+        (lemma, candidate)
+        for lemma in lemmas
+        for candidate in mechanism.candidates(lemma)
+        for word in candidate.replace("-", " ").replace("'s", "").split()
+        if any(lemma in wordnet.base_forms(word, pos) for pos in POS)
+    ]
+    assert len(lemmas) > 5_000 and bad == []
+
+
+def test_a_candidate_may_hold_a_stop_word_that_is_in_the_query() -> None:
+    """As the class says: a stop word of the query is dropped, and one that belongs to a candidate comes with it."""
+    assert "period of time" in AEA(level=3).candidates("season")
+    assert any("period of time" in text for text in run("photo of a season", 500).texts)
 
 
 def test_the_whole_query_is_not_sent_in_another_spelling() -> None:

@@ -14,14 +14,17 @@ from quipukit import registry
 from quipukit.cli.obfuscate import _specs
 from quipukit.errors import SpecError
 from quipukit.experiment.grid import expand
-from quipukit.guarantees import NoGuarantee
+from quipukit.guarantees import MetricDP, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Variants, default_value
 from quipukit.mechanisms.cmp import CMP
-from quipukit.mechanisms.mahalanobis import Mahalanobis
+from quipukit.mechanisms.custext import CusText
+from quipukit.mechanisms.mahalanobis import Ellipsoid, Mahalanobis
 from quipukit.mechanisms.sampling import Place, Sampling, SortedRow
 from quipukit.mechanisms.santext import SanText
 from quipukit.mechanisms.tem import TEM
+from quipukit.mechanisms.vickrey import VickreyCMP
 from quipukit.mechanisms.wbb import WBB
+from quipukit.mechanisms.words import WordMechanism, _change_since_promise
 from quipukit.obfuscation import bind, obfuscate, plan
 from quipukit.specs import spec
 from quipukit.testing import check_mechanism
@@ -119,6 +122,165 @@ def test_ours_beside_a_plugin_does_not_send_the_query():
 def test_ours_still_share_their_work():
     ours = bind(["CMP@1", "VickreyCMP@2", "SanText@1", "TEM@1", "TEM@2"], vectors=VECTORS)
     assert plan([*ours, Still(epsilon=1, vectors=VECTORS)]) == [[0, 1], [2, 3, 4], [5]]
+
+
+# --- what a subclass promises ----------------------------------------------------------------------------------------
+
+
+class Verbatim(CusText):
+    name = "Verbatim"
+
+    def passes(self, word: str) -> bool:
+        return True
+
+
+class Nearest(SanText):
+    name = "Nearest"
+
+    def law(self, near):
+        return near.rows[:1], np.zeros(1)
+
+
+class Pointed(Mahalanobis):
+    name = "Pointed"
+
+    @property
+    def _ellipsoid(self):
+        return Ellipsoid(np.zeros((5, 5)), 1.0, 1.0)
+
+
+class Passer:
+    def passes(self, word: str) -> bool:
+        return True
+
+
+class Mixed(Passer, CMP):
+    name = "Mixed"
+
+
+class Aside(WordMechanism):
+    def passes(self, word: str) -> bool:
+        return True
+
+
+class Diamond(CMP, Aside):
+    name = "Diamond"
+
+
+class Widened(CMP):
+    name = "Widened"
+    scope = "all words of all languages"
+
+
+class Grandchild(Still):
+    name = "Grandchild"
+
+
+class First(VickreyCMP):
+    name = "First"
+
+    def choose(self, found, distance, coins):
+        return found[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "change"),
+    [
+        (Verbatim, "passes of CusText"),
+        (Nearest, "law of SanText"),
+        (Near, "neighbourhood of SanText"),
+        (Pointed, "_ellipsoid of Mahalanobis"),
+        (Still, "stretch of CMP"),
+        (Grandchild, "stretch of CMP"),
+        (Mixed, "passes of CMP"),
+        (Diamond, "passes of WordMechanism"),
+        (Widened, "scope of CMP"),
+        (First, "choose of VickreyCMP"),
+    ],
+)
+def test_a_subclass_that_changes_the_law_inherits_no_promise(cls, change):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = cls(epsilon=10, vectors=VECTORS).guarantee
+    assert found == NoGuarantee(f"{cls.name} changes {change} and promises nothing of its own")
+
+
+def test_a_subclass_that_changes_names_and_defaults_keeps_the_promise():
+    @dataclass(frozen=True, kw_only=True)
+    class Renamed(Mahalanobis):
+        name, summary, grid, default = "Renamed", "another name", (1.0, 2.0), 2.0
+        lam: float = 0.5
+        helper: int = 3
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+
+        @property
+        def noise_family(self) -> str:
+            return "renamed"
+
+        def more(self) -> None:
+            """Do what nobody else asks for."""
+
+    assert Renamed(epsilon=10, vectors=VECTORS).guarantee == MetricDP(10, "mahalanobis, lam=0.5")
+
+
+def test_a_subclass_speaks_for_itself():
+    class Halved(CMP):
+        name = "Halved"
+
+        @property
+        def promise(self):
+            return MetricDP(2 * self.epsilon)
+
+        def stretch(self, directions):
+            return directions / 2
+
+    class Deeper(Halved):
+        name = "Deeper"
+
+    for cls in (Halved, Deeper):
+        assert cls(epsilon=10, vectors=VECTORS).guarantee == MetricDP(20)
+        check_mechanism(cls(epsilon=2, vectors=VECTORS))
+
+
+@pytest.mark.parametrize("name", registry.built_in_names())
+def test_ours_promise_for_themselves(name):
+    cls = registry.mechanism_class(name)
+    if issubclass(cls, WordMechanism):
+        assert _change_since_promise(cls) == ""
+
+
+@pytest.mark.parametrize("base", [Still, Verbatim, Nearest])
+def test_a_promise_that_what_is_sent_refutes_is_caught(base):
+    class Liar(base):
+        name = "Liar"
+
+        @property
+        def promise(self):
+            return MetricDP(self.epsilon)
+
+    with pytest.raises(AssertionError, match="sends every query as it is: the promise is not true"):
+        check_mechanism(Liar(epsilon=2, vectors=VECTORS))
+
+
+def test_a_promise_about_whole_queries_is_refuted_likewise():
+    class Parrot(QueryMechanism):
+        name, summary, strategy = "Parrot", "the query in capitals", "heuristic"
+        guarantee = MetricDP(1)
+
+        def variants(self, query, n, rngs):
+            return Variants([query.upper()] * n)
+
+    with pytest.raises(AssertionError, match="the promise is not true"):
+        check_mechanism(Parrot(), verbatim=True)
+
+
+@pytest.mark.parametrize("spec", ["CMP@50", "VickreyCMP@50", "TEM@50", "SanText@50", "CusText@50", "Random"])
+def test_what_ours_promise_is_not_refuted(spec):
+    # Words far from each other: at 50 all of them are sent as they are, at the least epsilon they are not.
+    far = Vectors(WORDS, 1000 * VECTORS.matrix)
+    check_mechanism(bind([spec], vectors=far)[0])
 
 
 # --- the check for authors --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import quipukit as qk
 from quipukit.collections.wordnet_glosses import WordNetGlosses
 from quipukit.errors import FileError, VectorsError
 from quipukit.mechanisms.aea import AEA
-from quipukit.mechanisms.fea import FEA
+from quipukit.mechanisms.fea import FEA, marked_offensive
 from quipukit.vectors import sources
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
@@ -23,7 +23,7 @@ from quipukit.wordnet import load_wordnet
 _OFFENDING = """
 avttre Avttref avttref avttn snttbg snttbgf snt xvxr puvax fcvp tbbx pbba wnc enturnq ergneq genaal qlxr fdhnj shpx
 shpxrq shpxvat zbgureshpxre pyhfgreshpx shpxjvg phag phagf juber fyhg ovgpu ovgpurf fuvg ohyyfuvg fuvggl nff nffubyr
-nefrubyr qvpx pbpx chffl gvgf penc cvff cvffrq jnax onfgneq
+nefrubyr qvpx pbpx chffl gvgf penc cvff cvffrq jnax onfgneq ubzb fulybpx phz
 """
 OFFENDING = codecs.decode(_OFFENDING, "rot13").split()
 
@@ -80,6 +80,7 @@ def test_words_that_wordnet_marks_as_slurs_or_obscenities_are_on_the_list():
 def test_the_default_vocabulary_holds_no_offensive_word():
     vectors = load_vectors()
     assert [word for word in vectors.words if offensive().removes(word)] == []
+    assert len(vectors) == 49_366, "docs/mechanisms.md and CHANGELOG.md name the number"
     assert 40 <= vectors.meta["removed"] <= 100
     assert not any(word.lower() in vectors for word in OFFENDING)
     assert load_vectors(vocabulary_filter="offensive") is vectors
@@ -103,10 +104,33 @@ def test_relatives_in_wordnet_are_sent_without_offensive_words():
 
 
 def test_keyqueries_are_sent_without_offensive_words():
-    bad = OFFENDING[-1]
+    bad = OFFENDING[0]
     corpus = [(str(n), f"theft {bad} prison {bad}") for n in range(3)]
     sent = FEA(window=12, collection=corpus).obfuscate("theft", n=10)
     assert sent == ["prison"]
+
+
+@pytest.mark.parametrize(
+    ("query", "unsaid"),
+    [("homosexual man", "pouf queen pansy fairy"), ("black person slur", "mick spade tom boy offensive term")],
+)
+def test_keyqueries_of_wordnet_know_no_entry_that_it_marks_as_offensive(query, unsaid):
+    """Each of these words is harmless, and was sent in the sense in which it is not."""
+    sent = FEA(window=12).obfuscate(query, n=50)
+    assert len(sent) == 50
+    assert not set(" ".join(sent).split()) & set(unsaid.split())
+
+
+def test_the_entries_that_wordnet_marks_as_offensive():
+    entries = list(load_wordnet().entries())
+    marked = dict(entry for entry in entries if marked_offensive(entry[1]))
+    assert 60 <= len(marked) <= 80
+    # All that say so in their gloss; words that are marked for some of the words of an entry alone are not enough.
+    said = {id for id, entry in entries if "ethnic slur) " in entry or "offensive term for" in entry}
+    assert len(said) > 20 and said <= set(marked)
+    # What merely speaks of offence stays: attacks, smells, insults and the law about them.
+    for word in ("offensive", "insult", "ethnic slur", "indecent exposure", "homosexual", "gay", "Jew", "prostitute"):
+        assert not any(entry.startswith((f"{word}:", f"{word},")) for entry in marked.values())
 
 
 # --- the format -------------------------------------------------------------------------------------------------------

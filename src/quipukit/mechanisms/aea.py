@@ -26,6 +26,7 @@ _UP: tuple[Relation, ...] = (
     "substance_holonym",
 )
 _PARTS = re.compile(r"[\s\-/]+")
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
 _LONGEST = 4  # words of a query that one candidate may hold, written as one
 
 
@@ -41,11 +42,12 @@ class AEA(QueryMechanism):
     n texts, all of them come, in random order. Variant i takes one step of a shuffle with its own
     generator, so the first n do not depend on N.
 
-    No word of the query is sent, alone or inside a longer candidate, nor written otherwise ("baby-sitter" and "baby
-    sitter" for "babysitter": case, blanks and punctuation do not count). ``include_original=True`` lets a word stand
-    for itself, but never the whole query. No slur or obscenity is sent either. Stop words are dropped, or sent with
-    ``keep_stopwords=True``. A word without candidates is dropped; ``oov="keep"`` sends it, and is refused without
-    ``unsafe=True``.
+    No word of the query but stop words is sent, alone or inside a longer candidate, nor written otherwise
+    ("baby-sitter" and "baby sitter" for "babysitter": case, blanks and punctuation do not count), nor inflected
+    ("sable's hair pencil" for "sable", "sneezing" for "sneeze"). ``include_original=True`` lets a word stand for
+    itself, but never the whole query. No slur or obscenity is sent either. The stop words of the query are dropped, or
+    sent with ``keep_stopwords=True``; a candidate may hold some of its own ("period of time" for "season"). A word
+    without candidates is dropped; ``oov="keep"`` sends it, and is refused without ``unsafe=True``.
 
     Guarantee: none. The candidates are relatives of the word, so their set all but names it.
 
@@ -148,10 +150,10 @@ class AEA(QueryMechanism):
         return frozenset(map(_letters, forms)) - {""}
 
     def _without(self, candidates: tuple[str, ...], forms: frozenset[str]) -> tuple[str, ...]:
-        """Leave out the candidates that would send one of the forms, alone, inside others or written otherwise."""
+        """Leave out the candidates that hold one of the forms: alone, inside, written otherwise or inflected."""
         if self.include_original:
             return tuple(candidate for candidate in candidates if candidate not in forms)
-        return tuple(candidate for candidate in candidates if forms.isdisjoint(_runs(candidate)))
+        return tuple(candidate for candidate in candidates if forms.isdisjoint(_runs(self.wordnet, candidate)))
 
 
 def _letters(text: str) -> str:
@@ -160,14 +162,21 @@ def _letters(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=65536)
-def _runs(candidate: str) -> tuple[str, ...]:
-    """Return every run of a candidate's parts, as letters.
+def _runs(wordnet: WordNet, candidate: str) -> frozenset[str]:
+    """Return every run of a candidate's parts, with and without their possessive endings, and their base forms.
 
-    >>> _runs("baby-sitter's job")[:4]
-    ('baby', 'babysitters', 'babysittersjob', 'sitters')
+    >>> sorted(_runs(load_wordnet(), "sitter's jobs"))
+    ['job', 'jobs', 'sitter', 'sitterjobs', 'sitters', 'sittersjobs']
     """
-    parts = [_letters(part) for part in _PARTS.split(candidate)]
-    return tuple("".join(parts[start:stop]) for start in range(len(parts)) for stop in range(start + 1, len(parts) + 1))
+    written = _PARTS.split(candidate)
+    bare = [_POSSESSIVE.sub("", part) for part in written]
+    runs = {
+        "".join(parts[start:stop])
+        for parts in (written, bare)
+        for start in range(len(parts))
+        for stop in range(start + 1, len(parts) + 1)
+    }
+    return frozenset(map(_letters, runs.union(*(wordnet.base_forms(part, pos) for part in bare for pos in POS))))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -16,6 +16,7 @@ from quipukit.registry import HidesMore
 from quipukit.specs import Option, Spec, format_value
 
 RESOURCES = ("vectors", "wordnet", "collection")
+MOST_VARIANTS = 1_000_000
 EPSILON_RANGE = (1e-6, 1e6)
 EPSILON_GRID = (1.0, 5.0, 10.0, 12.5, 15.0, 17.5, 20.0, 25.0, 30.0, 50.0)
 
@@ -224,6 +225,8 @@ def check_count(n: object, least: int = 1) -> int:
     """Return the number of variants, or say what is wrong with it."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
         raise InputError(f"n, the number of variants, must be a whole number of at least {least} (found {n!r}).")
+    if n > MOST_VARIANTS:
+        raise InputError(f"n, the number of variants, must be at most {MOST_VARIANTS:,} (found {n}); ask for fewer.")
     return int(n)
 
 

@@ -76,7 +76,8 @@ class CusText(ExponentialSampling):
             return NoGuarantee("each word has its own output set, so some outputs rule words out")
         if self.keep_stopwords:
             return NoGuarantee("stop words are sent as they are (keep_stopwords=True)")
-        return LocalDP(self.epsilon, f"the words of one group of {self._sizes}")
+        kind = "" if self.similarity == "euclidean" else f"{self.similarity} "
+        return LocalDP(self.epsilon, f"the words of one {kind}group of {self._sizes}")
 
     @property
     def _sizes(self) -> str:

@@ -24,6 +24,13 @@ from quipukit.wordnet import WordNet, load_wordnet
 _KEY_HITS, _KEY_TOP, _KEY_RESULTS = 3, 10, 20
 _MOST_CANDIDATES = 2_000_000
 _RUN = re.compile(r"[^\W_]+")
+# How WordNet's glosses mark the words of an entry as slurs and obscenities: "(ethnic slur) offensive term for ...".
+_MARKED = re.compile(
+    r"\b(?:offensive|disparaging|derogatory|pejorative|obscene|vulgar|insulting|contemptuous|abusive)\b"
+    r"(?:,? \w+){0,3}? (?:terms?|names?|words?|slang|expressions?|reference)\b"
+    r"|\((?:\w+ )?(?:offensive|disparaging|derogatory|pejorative|obscene|vulgar)\b"
+    r"|\b(?:ethnic slur|negative term for|terms? of (?:abuse|contempt)|regarded as (?:offensive|obscene))\b"
+)
 _PADDING = np.iinfo(np.int64).max
 
 Table = NDArray[np.int64]
@@ -58,10 +65,10 @@ class FEA(QueryMechanism):
     candidate is left there is no variant, but the flag ``no_obfuscation``; where there are more than two million, too,
     with the flag ``too_many``.
 
-    The local corpus is WordNet as a dictionary (``collection=None``), an index, an object with
-    ``documents()``, or any iterable of (id, text). 78 % of WordNet's entries have at most 12 such words, so
-    windows of 12, 14 and 16 nearly coincide there. A document costs time by its length times
-    C(window - 1, max_terms - 1).
+    The local corpus is WordNet as a dictionary (``collection=None``), without the entries that it marks as offensive,
+    disparaging, obscene or vulgar terms; an index, an object with ``documents()``, or any iterable of (id, text). 78 %
+    of WordNet's entries have at most 12 such words, so windows of 12, 14 and 16 nearly coincide there. A document costs
+    time by its length times C(window - 1, max_terms - 1).
 
     Guarantee: none. What the variants have in common is the topic of the query.
 
@@ -269,6 +276,17 @@ def _minimal(candidates: Table, qualified: NDArray[np.bool_]) -> NDArray[np.bool
     return minimal
 
 
+def marked_offensive(entry: str) -> bool:
+    """Tell whether a dictionary's entry marks its words as slurs, insults or obscenities; examples do not count.
+
+    >>> marked_offensive("paleface: (slang) a derogatory term for a white person")
+    True
+    >>> marked_offensive('offensive: causing anger or annoyance; "offensive names"')
+    False
+    """
+    return _MARKED.search(entry.partition('; "')[0].partition(": ")[2]) is not None
+
+
 def _allowed(vocabulary: list[str], sensitive: frozenset[str]) -> list[str]:
     return [
         word
@@ -291,4 +309,6 @@ def _relatives(wordnet: WordNet, word: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=2)
 def _dictionary_index(wordnet: WordNet) -> SmallIndex:
-    return SmallIndex.build(wordnet.entries())
+    # By a rule that is public and blind to the query. The words of an entry of slurs would else be sent together, the
+    # harmless ones ("queen", "mick") in the one sense in which they are not.
+    return SmallIndex.build(entry for entry in wordnet.entries() if not marked_offensive(entry[1]))

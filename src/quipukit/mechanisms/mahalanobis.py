@@ -50,8 +50,6 @@ def ellipsoid(vectors: Vectors, lam: float) -> Ellipsoid:
 class Elliptical(Perturbation):
     """Shared by Mahalanobis and VickreyMhl: the ellipsoid and its guarantee."""
 
-    metric: ClassVar[str] = "mahalanobis"
-
     lam: float = 1.0
 
     def __post_init__(self) -> None:
@@ -79,7 +77,12 @@ class Elliptical(Perturbation):
             return MetricDP(self.epsilon, scope=self.scope)
         if self._ellipsoid.smallest < _SINGULAR:
             return NoGuarantee("the ellipsoid is flat: pairs that differ off it are not protected (use lam < 1)")
-        return MetricDP(self.epsilon, self.metric, scope=self.scope)
+        return MetricDP(self.epsilon, self._metric, scope=self.scope)
+
+    @property
+    def _metric(self) -> str:
+        # Each lam is a metric of its own: epsilons of different ones do not add up.
+        return "mahalanobis" if self.lam == 1 else f"mahalanobis, lam={format_value(self.lam)}"
 
     @property
     def euclidean_epsilon(self) -> float:

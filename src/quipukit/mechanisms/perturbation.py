@@ -54,7 +54,6 @@ class Perturbation(WordMechanism):
     parameter: ClassVar[str] = "epsilon"
     grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
     default: ClassVar[float | None] = 10.0
-    metric: ClassVar[str] = "euclidean"
 
     epsilon: float
 
@@ -64,7 +63,7 @@ class Perturbation(WordMechanism):
 
     @property
     def promise(self) -> Guarantee:
-        return MetricDP(self.epsilon, self.metric, scope=self.scope)
+        return MetricDP(self.epsilon, scope=self.scope)
 
     @property
     def noise_family(self) -> str:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.guarantees import Guarantee
 from quipukit.mechanisms.base import check_share
 from quipukit.mechanisms.mahalanobis import Elliptical
 from quipukit.mechanisms.perturbation import Perturbation
@@ -47,6 +48,10 @@ class VickreyCMP(Perturbation):
         object.__setattr__(self, "t", check_share(self.name, "t", self.t))
         super().__post_init__()
 
+    @property
+    def promise(self) -> Guarantee:
+        return super().promise  # the choice is post-processing
+
     def choose(
         self, found: NDArray[np.int64], distance: NDArray[np.float64], coins: NDArray[np.float64]
     ) -> NDArray[np.int64]:
@@ -66,3 +71,7 @@ class VickreyMhl(VickreyCMP, Elliptical):
     name: ClassVar[str] = "VickreyMhl"
     summary: ClassVar[str] = "as Mahalanobis, but the second nearest word may win"
     shares_work: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> Guarantee:
+        return super().promise  # by way of VickreyCMP, that of the ellipsoid

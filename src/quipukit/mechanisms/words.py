@@ -3,6 +3,7 @@
 The number of tokens is released without protection: a variant has as many words as the query.
 """
 
+import functools
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,13 @@ from quipukit.text import tokenise
 from quipukit.vectors.store import Vectors
 
 OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
+
+# What a subclass may change without touching what is sent: names for things, and keys of shared work.
+_BESIDE_THE_LAW = {
+    "name", "summary", "strategy", "reference", "parameter", "grid", "default", "shares_work", "hides_more",
+    "sends_original", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
+    "neighbourhood_key", "log_prob", "guarantee", "promise",
+}  # fmt: skip
 
 # What stands at a position instead of the number of a site.
 UNIFORM, KEEP, GAUSSIAN = -1, -2, -3
@@ -83,23 +91,48 @@ class WordMechanism(Mechanism):
     @property
     @abstractmethod
     def promise(self) -> Guarantee:
-        """Return what is promised for words that the mechanism replaces, whatever the policy for the others."""
+        """Return what is promised for words that the mechanism replaces, whatever the policy for the others.
+
+        It speaks for the class that defines it, and for those that it derives from. Where a subclass changes anything
+        that the law of the words may depend on, the promise is not its own, and nothing is guaranteed.
+        """
 
     @property
     def guarantee(self) -> Guarantee:
         if self.oov == "keep":
             return NoGuarantee("words outside the vocabulary are sent verbatim (oov='keep')")
+        if change := _change_since_promise(type(self)):
+            return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         return self.promise
 
     @property
     def scope(self) -> str:
         """Return among which words the guarantee holds."""
-        return "all words" if self.oov in ("anchor", "subword") else "words of the vocabulary"
+        # Composed vectors give unknown words other distances than one common place does: not one and the same metric.
+        known = "words of the vocabulary"
+        return {"anchor": "all words", "subword": "all words, unknown ones by their parts"}.get(self.oov, known)
 
     @property
     def words_key(self) -> Hashable:
         """Return a key that is equal for mechanisms which see the same tokens and sites in a query."""
         return (id(self.vectors), self.oov, self.tokenizer)
+
+
+@functools.cache
+def _change_since_promise(cls: type[WordMechanism]) -> str:
+    """Return what a class takes from a class that its promise does not know of, as "method of Base"; "" for nothing."""
+    author = next(one for one in cls.__mro__ if "promise" in vars(one))
+    for place, one in enumerate(cls.__mro__):
+        if one in author.__mro__:
+            continue
+        for attribute, value in vars(one).items():
+            # The default of an option is no change: a promise reads the option. A property in its place is one.
+            is_option = attribute in cls.__dataclass_fields__ and not hasattr(value, "__get__")
+            is_internal = attribute.startswith(("__", "_abc_"))
+            if hasattr(author, attribute) and not (is_option or is_internal or attribute in _BESIDE_THE_LAW):
+                base = next(b for b in cls.__mro__[place + 1 :] if hasattr(b, attribute))
+                return f"{attribute} of {getattr(base, 'name', base.__name__)}"
+    return ""
 
 
 @dataclass(frozen=True)
