@@ -89,6 +89,8 @@ def compose(results: dict[str, Any]) -> str:
 
 
 def _table_1(results: dict[str, Any], printed: Any) -> list[str]:
+    from quipukit.report.sheet import interval
+
     lines = [
         "## Table 1",
         "",
@@ -106,7 +108,7 @@ def _table_1(results: dict[str, Any], printed: Any) -> list[str]:
             cells = [f"{printed.get((mechanism, risk), float('nan')):.3f}"]
             for table in tables.values():
                 row = table[mechanism, attacker]
-                cells.append(f"{row['quipu']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
+                cells.append(f"{row['quipu']:.3f} {interval(row['low'], row['high'])}")
             lines.append(f"| {mechanism if attacker == 'lazy' else ''} | {attacker} | {' | '.join(cells)} |")
     return [*lines, ""]
 

@@ -197,9 +197,12 @@ def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) ->
     expected = {"strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries"}
     volume = {"hypervolume", "hypervolume_low", "hypervolume_high"}
     assert set(table.columns) == expected | volume | {"seeds", "seed_low", "seed_high"}
-    assert table["hypervolume"].between(table["hypervolume_low"], table["hypervolume_high"]).all()
+    told = table.dropna(subset=["hypervolume_low"])  # none where fewer than two queries are found, or all tell the same
+    assert set(told["mechanism"]) >= {"CMP"}
+    assert told["hypervolume"].between(told["hypervolume_low"], told["hypervolume_high"]).all()
     assert (table["seed_low"] <= table["seed_high"]).all() and (table["seeds"] == 3).all()
-    assert (table["low"] <= table["high"]).all()
+    given = table.dropna(subset=["low"])
+    assert (given["low"] <= given["high"]).all() and len(given) >= 3
     tables = [
         qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'")).set_index(["mechanism", "attacker"])
         for seed in seeded.seeds

@@ -69,6 +69,12 @@ def test_the_plan_in_words(village: Path) -> None:
     assert not any(query in caption for query in tiny.TOPICS.values())
 
 
+def test_the_plan_tells_the_ceiling_that_the_log_puts_on_risk(village: Path) -> None:
+    told = "warning: the log holds 2 of the 5 originals, so no risk can exceed 0.400"
+    assert told in estimate(options(village, inject=False)).caption()
+    assert "can exceed" not in estimate(options(village)).caption()
+
+
 def test_seconds_follow_from_amounts_and_rates(village: Path) -> None:
     plan = estimate(options(village))
     assert plan.seconds == pytest.approx(sum(step.amount / RATES[step.rate or step.unit] for step in plan.steps))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.small_samples import LAWS, error_rates
+from benchmarks.small_samples import LAWS, error_rates, score_coverage
 from quipukit.errors import InputError
+from quipukit.measures import bootstrap
 from quipukit.measures.resampling import (
     _flipped,
     flip_bound,
@@ -101,6 +102,39 @@ def test_independent_samples_of_equal_means_too(spread: float) -> None:
     first, second = rng.normal(0, 1, (12, 800)), rng.normal(0, spread, (30, 800))
     p = judge_unpaired(first, second, limits=(-9.0, 9.0), replicates=500).p
     assert stats.binom.sf(int((p <= 0.05).sum()) - 1, 800, 0.05) >= 1e-6
+
+
+@pytest.mark.statistical
+def test_intervals_of_curves_with_rare_hits_miss_hardly_more_than_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 curves of 20 queries, at most 7 % may miss. False alarms: below 1e-6.
+
+    The twin gives an interval to every curve, also where no query was found at all, and misses in about 19 %.
+    """
+
+    def missed() -> float:
+        return score_coverage((0.02, 0.05, 0.1), (0.4, 0.5, 0.6), 20, runs=300, seed=3)["quipu"].missed
+
+    def check(rate: float) -> None:
+        assert stats.binom.sf(round(rate * 300) - 1, 300, 0.07) >= 1e-6, rate
+
+    check(missed())
+    monkeypatch.setattr(bootstrap, "_FOUND", 0)
+    assert refuted(check, missed())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("queries", [10, 43])
+def test_what_is_said_of_one_query_in_twenty_is_so(queries: int) -> None:
+    """Samples without a winner are all alike: 0.95^n of them, and no test knows better. False alarms: below 1e-6."""
+    rates = error_rates(LAWS["one in twenty"], queries, runs=500, seed=5)
+    expected = 0.95**queries
+
+    def check(rate: float) -> None:
+        assert min(stats.binom.cdf(n := round(rate * 500), 500, expected), stats.binom.sf(n - 1, 500, expected)) > 5e-7
+
+    check(rates.without)
+    assert rates.paired >= rates.without
+    assert refuted(check, 0.05 if queries == 10 else 0.5)
 
 
 def test_replicates_must_be_some() -> None:

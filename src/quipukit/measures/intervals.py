@@ -132,10 +132,12 @@ def most_hits(scores: Floats) -> NDArray[np.int64]:
 
 def _hits_among(ranked: Floats, queries: int) -> float:
     """Return the quantile of `most_hits` for so many queries with scores like these, in the order of their size."""
+    sure = ranked >= 1 - _DUST
+    hits, ties = queries * float(sure.mean()), np.where(sure, 0.0, ranked)
     if queries <= _EXACT:
-        return float(most_hits(ranked[np.arange(queries) * len(ranked) // queries])[0])
-    spread = math.sqrt(queries * float((ranked * (1 - ranked)).mean()))  # of the ties; 0 where there is none
-    return queries * float(ranked.mean()) + _COIN_SPREADS * spread
+        return hits + float(most_hits(ties[np.arange(queries) * len(ties) // queries])[0])
+    spread = math.sqrt(queries * float((ties * (1 - ties)).mean()))  # 0 where there is no tie
+    return hits + queries * float(ties.mean()) + _COIN_SPREADS * spread
 
 
 # --- bets ---------------------------------------------------------------------------------------------------------

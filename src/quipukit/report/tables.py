@@ -37,7 +37,7 @@ def table_1(blocks: Sequence[Block], attackers: Sequence[str] | None = None) -> 
         "risk-utility plane and the curve of its settings from most to least hidden; positive where more is found than "
         "given away. HV: hypervolume, the area under the best utility reached at each risk, over that of the original "
         "queries.",
-        "In brackets the 95 % interval over queries (studentized bootstrap).",
+        f"In brackets the 95 % interval over queries (studentized bootstrap); {DASH} where these cannot tell one.",
         "In braces the least and the largest score of a single noise seed."
         if seeds
         else "One noise seed; `quipukit evaluate --seeds 3` would show the spread over the noise.",
