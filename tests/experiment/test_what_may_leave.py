@@ -151,6 +151,7 @@ def test_what_cannot_be_compared_is_not_sent(
     assert f"over the wire: 2 distinct texts to {at(engine)}; none of the 2 original queries is among them" in told
     assert {sent(one) for one in engine.asked} == {"gull", "salt"}
     assert command(*asked, "--send-originals") == 0
+    assert "which are originals is not known" in capsys.readouterr().err
 
 
 def test_the_library_needs_the_originals_or_consent(engine: FakeEngine, village: Path) -> None:

@@ -74,7 +74,10 @@ def retrieve(
     depth = depth or depth_for(table, documents)
     scorer = None if raw else load_scorer(reranker, documents)
     if system.remote:
-        say(f"over the wire: {sent_in_words(outgoing(table['query'], system.name, asked['query']))}")
+        sending = outgoing(table["query"], system.name, asked["query"])
+        if not set(table["qid"]) <= set(asked["qid"]):
+            sending["originals"] = None
+        say(f"over the wire: {sent_in_words(sending)}")
     if scorer is None:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show, queries=asked, send_originals=send_originals)

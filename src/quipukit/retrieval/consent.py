@@ -111,11 +111,13 @@ def outgoing(texts: Iterable[str], system: str, originals: Iterable[str]) -> dic
 
 
 def sent_in_words(sent: Mapping[str, Any]) -> str:
-    """Say what went, or will go, to a search system.
+    """Say what went, or will go, to a search system; ``originals`` is None where they are not known.
 
     >>> sent_in_words({"system": "solr+http://host/solr/news", "texts": 1200, "originals": 0, "queries": 12})
     '1,200 distinct texts to solr+http://host/solr/news; none of the 12 original queries is among them'
     """
+    if sent["originals"] is None:
+        return f"{sent['texts']:,} distinct texts to {sent['system']}; which are originals is not known"
     among = (
         f"{sent['originals']} of the {sent['queries']} original queries are among them"
         if sent["originals"]
