@@ -12,9 +12,10 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import FileError, FrameError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Kind, Table
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Kind, Table, joint_noise, noise_of, with_noise
 from quipukit.home import new_file
 from quipukit.reading import Row, file_kind, is_header, read_bytes, read_objects, read_rows, with_width
+from quipukit.terminal import visible
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 _PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
@@ -22,8 +23,9 @@ _RENAMED = {"id": "qid", "text": "query", "query_id": "qid"}
 _IDS = {"qid", "id", "query_id"}
 _TEXTS = {"query", "text"}
 _UNFIT = {".tsv": re.compile(r"[\t\r\n\0]"), ".csv": re.compile(r"\0")}
-# The last four are the wide forms that some spreadsheets take for the first four.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# After white space or characters without width, too. The last four are the wide forms that some spreadsheets take for
+# the first four.
+_FORMULA = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*[-=+@\uff1d\uff0b\uff0d\uff20]")
 _RETURN = re.compile(r"\r")
 
 Pathish = str | os.PathLike[str]
@@ -53,14 +55,16 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read obfuscated queries, a file or a folder of files; return them and the originals that stand beside them.
 
     Our own layout carries no originals, so that the second table is empty. The published one
-    (id, text, obfuscatedText, mechanism, epsilon or level) does.
+    (id, text, obfuscatedText, mechanism, epsilon or level) does. ``attrs["noise"]`` of the first table is what the
+    files say of their noise, where they do.
     """
     path = Path(path)
     files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
     if not files:
         raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
     parts = [_read_part(file) for file in files]
-    obfuscated = pd.concat([part for part, _ in parts], ignore_index=True)
+    noise = joint_noise(noise_of(part) for part, _ in parts)
+    obfuscated = with_noise(pd.concat([part for part, _ in parts], ignore_index=True), noise)
     if obfuscated.duplicated(list(OBFUSCATED.key)).any():
         raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
     originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
@@ -105,7 +109,7 @@ def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
     held = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
     counts = held.clip(lower=obfuscated.attrs.get("n"))
     budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
-    return obfuscated.assign(n=counts, noise=obfuscated.attrs.get("noise", "unknown"), budget=budget)
+    return obfuscated.assign(n=counts, noise=noise_of(obfuscated), budget=budget)
 
 
 def as_text(table: pd.DataFrame, suffix: str) -> str:
@@ -126,13 +130,17 @@ def as_text(table: pd.DataFrame, suffix: str) -> str:
 def spreadsheet_text(table: pd.DataFrame) -> str:
     """Return a table as CSV for spreadsheets: a text that one would take for a formula begins with an apostrophe.
 
-    For tables that people open; a file that is read back is written as it is (`as_text`). Numbers stay numbers.
+    Control characters are written out, as on a terminal. For tables that people open; a file that is read back is
+    written as it is (`as_text`). Numbers stay numbers.
     """
-    return as_text(table.rename(columns=_no_formula).map(_no_formula), ".csv")
+    return as_text(table.rename(columns=_harmless).map(_harmless), ".csv")
 
 
-def _no_formula(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+def _harmless(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    cell = visible(cell)
+    if not _FORMULA.match(cell):
         return cell
     try:
         float(cell)
@@ -285,6 +293,7 @@ def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
     rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
     obfuscated = _as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
+    with_noise(obfuscated, noise_of(frame))
     obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
     originals = frame[["id", "text"]].rename(columns=_RENAMED).drop_duplicates()
     return obfuscated, _as_table(path, lambda: QUERIES.typed(originals))

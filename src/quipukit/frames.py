@@ -56,11 +56,45 @@ class Table:
         return self.check(pd.DataFrame({column: [] for column in self.columns}))
 
 
+class Marked(Table):
+    """A table of obfuscated queries, which keeps in ``attrs`` how the noise of its settings was drawn."""
+
+    def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame as it should be; a column ``noise``, as files have it, becomes the mark."""
+        checked = super().typed(frame)
+        return with_noise(checked, noise_of(frame))
+
+
+def noise_of(obfuscated: pd.DataFrame) -> str:
+    """Return how the noise of obfuscated queries was drawn: independent, common, or unknown.
+
+    Files and results say it in a column ``noise``, tables in ``attrs``. What is common in part is common.
+    """
+    said = {obfuscated.attrs["noise"]} if "noise" in obfuscated.attrs else set()
+    if list(obfuscated.columns).count("noise") == 1:
+        said |= set(obfuscated["noise"])
+    return joint_noise(said)
+
+
+def joint_noise(marks: Iterable[object]) -> str:
+    """Return the mark of tables that are joined."""
+    said = set(marks)
+    return "common" if "common" in said else "independent" if said == {"independent"} else "unknown"
+
+
+def with_noise(obfuscated: pd.DataFrame, noise: str) -> pd.DataFrame:
+    """Mark a table with how its noise was drawn, in place, and return it; unknown is no mark."""
+    obfuscated.attrs.pop("noise", None)
+    if noise != "unknown":
+        obfuscated.attrs["noise"] = noise
+    return obfuscated
+
+
 SETTING = ("mechanism", "parameter", "value")
 _SETTING: dict[str, Kind] = {"mechanism": "text", "parameter": "text", "value": "number"}
 
 QUERIES = Table("Queries", {"qid": "text", "query": "text"}, ("qid",))
-OBFUSCATED = Table(
+OBFUSCATED = Marked(
     "Obfuscated", {"qid": "text", "variant": "whole", "query": "text", **_SETTING}, (*SETTING, "qid", "variant")
 )
 QRELS = Table("Qrels", {"qid": "text", "docno": "text", "relevance": "whole"}, ("qid", "docno"))

@@ -4,7 +4,7 @@
 |---|---|
 | queries | qid, query |
 | settings | one row a setting, in the order of the plan: see `SETTINGS` |
-| obfuscated | seed, and the columns of Obfuscated |
+| obfuscated | seed, and the columns of Obfuscated; how the noise was drawn: `attrs["noise"]`, in the file a column |
 | ranks | seed, and the columns of Ranks |
 | scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
 | guesses | seed, setting, qid, guess (from 1), query, similarity, hit: for the example queries alone |
@@ -27,7 +27,19 @@ import pandas as pd
 
 from quipukit.errors import FileError, InputError
 from quipukit.files import read_parquet
-from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
+from quipukit.frames import (
+    NOTES,
+    OBFUSCATED,
+    QUERIES,
+    RANKS,
+    SCORES,
+    SETTING,
+    Kind,
+    Table,
+    joint_noise,
+    noise_of,
+    with_noise,
+)
 from quipukit.home import new_file
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.bootstrap import points as join_points
@@ -125,6 +137,10 @@ class Result:
     scores: pd.DataFrame
     guesses: pd.DataFrame
     notes: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.
+        with_noise(self.obfuscated, joint_noise([self.manifest.get("noise") or noise_of(self.obfuscated)]))
 
     def __repr__(self) -> str:
         # Short, and without the text of a query: notebooks show it unasked.
@@ -315,8 +331,13 @@ class Result:
         place = Path(folder)
         (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
         for name in TABLES:
+            frame: pd.DataFrame = getattr(self, name)
+            if name == "obfuscated":
+                frame = frame.assign(noise=noise_of(frame))
+            frame = frame.copy(deep=False)
+            frame.attrs = {}  # pandas would write them into the file
             with new_file(place / f"{name}.parquet") as draft:
-                getattr(self, name).to_parquet(draft, index=False, compression="zstd")
+                frame.to_parquet(draft, index=False, compression="zstd")
         with new_file(place / MANIFEST) as draft:
             draft.write_text(_manifest_text(self.manifest), encoding="utf-8")
 

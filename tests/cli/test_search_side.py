@@ -79,10 +79,6 @@ def test_originals_may_come_from_a_file(sent: Path, collection: Path, tmp_path: 
     [
         (["--collection", "nowhere"], ["nowhere"]),
         (["--retriever", "bm52"], ["bm52", "bm25"]),
-        (
-            ["--retriever", "anserini+http://127.0.0.1:9/x", "--depth", "1", "--send-originals"],
-            ["Anserini", "127.0.0.1:9"],
-        ),
         (["--retriever", "anserini+http://127.0.0.1:9/x"], ["Identity sends the original", "--send-originals"]),
         (["--reranker", "no/such-model"], ["no/such-model"]),
     ],
@@ -90,6 +86,19 @@ def test_originals_may_come_from_a_file(sent: Path, collection: Path, tmp_path: 
 def test_wrong_systems_say_the_fix(sent, collection, tmp_path, arguments, parts) -> None:
     done = run("retrieve", str(sent), "--collection", str(collection), "-o", str(tmp_path / "runs"), *arguments)
     assert_refused(done, *parts)
+    assert "unheard" not in done.stderr and "sea fish" not in done.stderr
+
+
+def test_an_engine_that_is_not_there_is_told_after_what_would_be_sent(
+    sent: Path, collection: Path, tmp_path: Path
+) -> None:
+    address = "anserini+http://127.0.0.1:9/x"
+    more = ["--retriever", address, "--depth", "1", "--send-originals", "--reranker", "bm25"]
+    done = run("retrieve", str(sent), "--collection", str(collection), "-o", str(tmp_path / "runs"), *more)
+    assert done.returncode == 2 and done.stdout == ""
+    before, fault = done.stderr.strip().splitlines()
+    assert before.startswith(f"over the wire: 3 distinct texts to {address}; 3 of the 3 original queries")
+    assert fault.startswith("quipukit: Anserini at 127.0.0.1:9")
     assert "unheard" not in done.stderr and "sea fish" not in done.stderr
 
 

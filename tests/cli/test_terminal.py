@@ -66,9 +66,31 @@ def test_a_query_from_a_log_does_not_reach_the_terminal_as_it_is(tmp_path: Path)
 
 
 def test_a_spreadsheet_finds_no_formula_and_the_same_numbers() -> None:
-    cells = ["=1+1", "+a", "-a", "@a", "\ta", "\ra", "＝1", "plain", "-0.5", "a=b"]
+    cells = [
+        "=1+1",
+        "+a",
+        "-a",
+        "@a",
+        "\ta",
+        "\r=a",
+        "＝1",
+        "plain",
+        "-0.5",
+        "a=b",
+        " =1+1",
+        "\xa0\u3000@a",
+        "\ufeff-a",
+    ]
     written = spreadsheet_text(pd.DataFrame({"=name": cells, "number": [-0.1] * len(cells)}))
     back = pd.read_csv(io.StringIO(written, newline=""), dtype={0: str})
     assert back.columns.tolist() == ["'=name", "number"]
-    assert back["'=name"].tolist() == ["'=1+1", "'+a", "'-a", "'@a", "'\ta", "'\ra", "'＝1", "plain", "-0.5", "a=b"]
+    expected = ["'=1+1", "'+a", "'-a", "'@a", "\\ta", "\\r=a", "'＝1", "plain", "-0.5", "a=b"]
+    assert back["'=name"].tolist() == [*expected, "' =1+1", "'\xa0\u3000@a", "'\ufeff-a"]
     assert back["number"].tolist() == [-0.1] * len(cells)
+
+
+def test_a_spreadsheet_shows_control_characters() -> None:
+    text = NASTY.rstrip("\udcff")
+    written = spreadsheet_text(pd.DataFrame({text: [text, "a\0b"]}))
+    assert_harmless(written)
+    assert "cats\\x1b[31m" in written and "\\x9b2J" in written and "a\\x00b" in written

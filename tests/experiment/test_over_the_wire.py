@@ -101,7 +101,8 @@ def test_by_default_the_engine_receives_none_of_twelve_originals(
 ) -> None:
     out = tmp_path / "run"
     # At epsilon 1000 a query stays as it is: what is drawn counts, not what the mechanism is called.
-    assert command(*topics, "-m", "CMP@1", "CMP@1000", "TEM@0.5", "--retriever", at(engine), "-o", out) == 0
+    asked = [*topics, "--seed", "8", "-m", "CMP@1", "CMP@1000", "TEM@0.5"]
+    assert command(*asked, "--retriever", at(engine), "-o", out) == 0
     assert received(engine) == 0 and len(engine.asked) > 30
     told = capsys.readouterr().err
     assert "left out: CMP@1000 drew" in told
@@ -174,22 +175,22 @@ def test_queries_obfuscated_elsewhere_are_compared_with_the_originals(
     queries = pd.DataFrame({"qid": ["a", "b"], "query": ["The Lantern's Tide!", "rope and anchor"]})
     table = pd.DataFrame(
         {"qid": ["a", "b"], "variant": 0, "mechanism": "Theirs", "parameter": "", "value": 0.0}
-        | {"query": ["LANTERN tide?", "gull and salt"]}
+        | {"query": ["LANTERN?", "gull and salt"]}
     )
     qrels = pd.DataFrame({"qid": ["a", "b"], "docno": "harbour-00", "relevance": 1})
-    # What is left of the original when its article and its possessive are gone is another text.
+    # Half of its words are another text; all of them but for stop words are the same.
     choices = {"queries": queries, "qrels": qrels, "log": village / "log.txt", "encoder": "attacker", "depth": 2}
     systems = ((at(engine), "bm25"),)
     qk.evaluate(village, obfuscated=table, systems=systems, out=tmp_path / "1", **choices)
     assert received(engine) == 0 and engine.asked
     engine.asked.clear()
-    same = table.assign(query=["the lantern tide", "gull and salt"])
+    same = table.assign(query=["tide lantern", "gull and salt"])
     with pytest.raises(InputError, match="1 of 2 obfuscated queries are original queries") as caught:
         qk.evaluate(village, obfuscated=same, systems=systems, out=tmp_path / "2", **choices)
     assert "lantern" not in str(caught.value).lower() and engine.asked == []
     qk.evaluate(village, obfuscated=same, systems=(("bm25", "bm25"),), out=tmp_path / "3", **choices)
     qk.evaluate(village, obfuscated=same, systems=systems, send_originals=True, out=tmp_path / "4", **choices)
-    assert "the lantern tide" in {sent(asked) for asked in engine.asked}
+    assert "tide lantern" in {sent(asked) for asked in engine.asked}
 
 
 def test_the_plan_says_what_would_leave(
@@ -328,6 +329,10 @@ WITH_LOGIN = [
     "http://alice:Tr0ub4dor-zebra@{host}/news",
     "http://{host}/news?key=Tr0ub4dor-zebra",
     "dense:http://alice:Tr0ub4dor-zebra@{host}/news",
+    "dense:alice:Tr0ub4dor-zebra@{host}",
+    "dense:alice:Tr0ub4dor-zebra",
+    "opensearch:alice:Tr0ub4dor-zebra",
+    "alice:Tr0ub4dor-zebra",
 ]
 
 

@@ -15,6 +15,7 @@ from quipukit.report.pagedata import script_safe
 from quipukit.report.sheet import typeset
 from quipukit.report.write import Report, write_report
 from quipukit.results import Result
+from quipukit.terminal import visible
 from tests.example_results import make_result
 from tests.report.results import HOSTILE, hostile_result, only, renamed
 
@@ -144,7 +145,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     blocks = data_of(path)["blocks"]
     assert isinstance(blocks, list)
     texts = [example["query"] for example in blocks[0]["examples"]]
-    assert texts == [f"{HOSTILE} {number}" for number in range(3)]
+    assert texts == [f"{visible(HOSTILE)} {number}" for number in range(3)]
 
 
 def test_script_safe_survives_the_round_trip() -> None:
@@ -273,3 +274,26 @@ def test_wrong_wishes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="is a file; name a folder"):
         write_report([make_result()], tmp_path / "file")
+
+
+def test_one_result_is_a_report_too(tmp_path: Path) -> None:
+    result = only(make_result(), SMALL)
+    one = write_report(result, tmp_path / "one", formats=())
+    assert one.read_bytes() == write_report([result], tmp_path / "two", formats=()).read_bytes()
+
+
+def test_control_characters_are_shown_on_the_page_and_in_the_tables(tmp_path: Path) -> None:
+    nasty = "cats\x1b[31m\x07\x9b2J\N{RIGHT-TO-LEFT OVERRIDE}\x7f"
+    plain = only(make_result(), SMALL)
+    frames = {}
+    for name in ("queries", "obfuscated", "guesses"):
+        frame = getattr(plain, name)
+        frames[name] = frame.assign(query=[f"{nasty}{row}" for row in range(len(frame))])
+    manifest = {**plain.manifest, "collection": {**plain.manifest["collection"], "name": nasty}}
+    manifest["encoder"] = {**plain.manifest["encoder"], "name": nasty}
+    path = write_report([replace(plain, manifest=manifest, **frames)], tmp_path, formats=())
+    files = [own_part(path), *(file.read_text(encoding="utf-8") for file in (tmp_path / "tables").glob("*.csv"))]
+    for text in files:
+        assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    assert "cats\\x1b[31m\\x07\\x9b2J\\u202e\\x7f" in files[0]
+    assert "cats\\x1b[31m" in json.dumps(data_of(path)).replace("\\\\", "\\")

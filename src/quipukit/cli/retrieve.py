@@ -40,7 +40,7 @@ def retrieve(
     from quipukit.collections.load import load_collection
     from quipukit.files import read_obfuscated, read_queries
     from quipukit.frames import SETTING
-    from quipukit.retrieval.consent import check_consent
+    from quipukit.retrieval.consent import check_consent, outgoing, sent_in_words
     from quipukit.retrieval.http import HttpEngine
     from quipukit.retrieval.load import load_retriever, load_scorer
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
@@ -61,20 +61,28 @@ def retrieve(
     system = load_retriever(retriever, documents)
     known = read_queries(queries) if queries else originals
     asked = known if len(known) else documents.queries()
-    check_consent(table, system, asked, send_originals)
+    if not raw or (system.remote and not send_originals):
+        _refuse_strangers(table, asked)
+    if system.remote:
+        # What stands beside the obfuscated queries in a file is an original, whatever --queries says.
+        check_consent(table, system.name, [asked, originals], send_originals)
     if isinstance(system, HttpEngine):
         # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
         system = Saved(system, output / "answers")
     else:
         check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
-    if raw:
+    scorer = None if raw else load_scorer(reranker, documents)
+    if system.remote:
+        sending = outgoing(table["query"], system.name, asked["query"])
+        if not set(table["qid"]) <= set(asked["qid"]):
+            sending["originals"] = None
+        say(f"over the wire: {sent_in_words(sending)}")
+    if scorer is None:
         with progress("searching") as show:
-            run = run_all(table, documents, system, depth, show, send_originals=send_originals)
+            run = run_all(table, documents, system, depth, show, queries=asked, send_originals=send_originals)
         _write(run.assign(qid=_numbered(run)), output, names, list(dict.fromkeys(_numbered(table))))
         return
-    _refuse_strangers(table, asked)
-    scorer = load_scorer(reranker, documents)
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
     with progress("re-ranking") as show:

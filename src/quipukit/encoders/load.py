@@ -5,6 +5,7 @@ its value the class, or anything else that gives an encoder when called without 
 """
 
 import functools
+import os
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -41,6 +42,11 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
                 f"the plugin {name!r} gives no encoder; it must inherit quipukit.encoders.base.Encoder."
             )
         return loaded
+    if ("@" in name or ":" in name) and not os.path.exists(name):
+        # Not quoted: it may be an address with somebody's password.
+        raise InputError(
+            "the name of an encoder holds no '@' and no ':'; name a model of Hugging Face, or a folder that is there."
+        )
     return SentenceEncoder(name, **options)
 
 

@@ -25,7 +25,7 @@ from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_fram
 from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import installed_class
-from quipukit.retrieval.consent import are_originals, sends_original
+from quipukit.retrieval.consent import check_consent, check_flag, sends_original
 from quipukit.retrieval.load import is_remote, refuse_address, system_name
 from quipukit.retrieval.pool import default_depth
 from quipukit.seeds import Noise
@@ -82,9 +82,8 @@ class Options:
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         if self.vocabulary_filter is not None:
             object.__setattr__(self, "vocabulary_filter", os.fspath(self.vocabulary_filter))
-        pairs = tuple(map(tuple, self.systems))
-        if any(isinstance(pair, str) for pair in self.systems) or any(len(pair) != 2 for pair in pairs):
-            raise InputError("systems are pairs of a retriever and a re-ranker; write [('bm25', 'minilm')].")
+        check_flag(self.send_originals)
+        pairs = _pairs(self.systems)
         for _, reranker in pairs:
             refuse_address(reranker)
         object.__setattr__(self, "systems", tuple((system_name(one), reranker) for one, reranker in pairs))
@@ -110,6 +109,18 @@ class Options:
     def references(self) -> tuple[str, ...]:
         """Return the references that the experiment adds to what is named."""
         return tuple(name for name in REFERENCES if not (self.private and sends_original(name)))
+
+
+def _pairs(systems: Any) -> list[tuple[str, str]]:
+    """Return pairs of names: an experiment writes down what it ran, and makes the systems itself."""
+    given = list(systems) if isinstance(systems, Iterable) and not isinstance(systems, str) else [systems]
+    pairs = [tuple(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else () for pair in given]
+    if any(len(pair) != 2 or not all(isinstance(name, str) for name in pair) for pair in pairs):
+        raise InputError(
+            "systems are pairs of names, of a retriever and a re-ranker; write [('bm25', 'minilm')], and for an engine "
+            "its address."
+        )
+    return [(retriever, reranker) for retriever, reranker in pairs]
 
 
 @dataclass(frozen=True)
@@ -201,7 +212,11 @@ def resolve(
     asked = _queries(options, documents, queries, originals, given)
     settings, skipped = _grid(options, vectors)
     if given is not None:
-        _refuse_originals(options, given, asked)
+        given = given[given["qid"].isin(set(asked["qid"]))].reset_index(drop=True)  # fewer, where topics says so
+        for system in options.remote[:1]:
+            # Whether by design or by chance, nobody can say. What stands beside them in a file is an original, too.
+            originals_known = [asked] if originals is None else [asked, originals]
+            check_consent(given, system, originals_known, options.send_originals)
         # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
         theirs = _settings_of(given)
         names = {setting.mechanism for setting in theirs}
@@ -261,16 +276,6 @@ def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame |
         return None, None
     read, originals = read_obfuscated(options.obfuscated)
     return by_parameter(read), originals if len(originals) else None
-
-
-def _refuse_originals(options: Options, given: pd.DataFrame, asked: pd.DataFrame) -> None:
-    """Refuse what was obfuscated elsewhere and holds originals: whether by design or by chance, nobody can say."""
-    count = int(are_originals(given["query"], asked["query"]).sum()) if options.private else 0
-    if count:
-        raise InputError(
-            f"{count:,} of {len(given):,} obfuscated queries are original queries, and {options.remote[0]} is over the "
-            "wire; leave out the settings that kept them, or pass send_originals=True."
-        )
 
 
 def _settings_of(given: pd.DataFrame) -> list[Setting]:

@@ -6,7 +6,7 @@ from typing import Any
 from quipukit.errors import InputError
 from quipukit.experiment.inputs import Inputs, Setting
 from quipukit.experiment.stages import Stages
-from quipukit.retrieval.consent import are_originals, sent_in_words
+from quipukit.retrieval.consent import are_originals, outgoing, sent_in_words
 from quipukit.specs import format_value
 
 
@@ -61,8 +61,4 @@ def outbound(stages: Stages) -> list[dict[str, Any]]:
     if not inputs.options.remote:
         return []
     texts = list(dict.fromkeys(text for cell in stages.cells for text in stages.obfuscated(cell)["query"]))
-    originals = are_originals(inputs.queries["query"], texts)
-    return [
-        {"system": name, "texts": len(texts), "originals": int(originals.sum()), "queries": len(inputs.queries)}
-        for name in inputs.options.remote
-    ]
+    return [outgoing(texts, name, inputs.queries["query"]) for name in inputs.options.remote]

@@ -311,7 +311,7 @@ def _manifest(inputs: Inputs, sent: list[dict[str, Any]]) -> dict[str, Any]:
         "unknown_words": unknown_in_short(inputs),
         "obfuscated": source_name(options.obfuscated, ""),
         "n": options.n,
-        "noise": options.noise if inputs.given is None else None,
+        "noise": options.noise if inputs.given is None else inputs.given.attrs.get("noise"),
         "seeds": inputs.seeds,
         "k": options.k,
         "measures": list(options.measures),

@@ -13,6 +13,7 @@ from quipukit.report.palette import NIGHT, PAPER, Look
 from quipukit.report.radar import GAIN, radar_frame
 from quipukit.report.sheet import Sheet, typeset
 from quipukit.specs import format_value
+from quipukit.terminal import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -38,13 +39,14 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else _shown(value),
     )
     environment.filters["typeset"] = typeset
     environment.filters["prose"] = _prose
     # One block of each result; those of several systems share what was run.
     runs = list({id(block.result): block for block in blocks}.values())
     results = [block.result for block in runs]
-    data = page_data(blocks, looks, examples)
+    data = _shown(page_data(blocks, looks, examples))
     return environment.get_template("report.html").render(
         title=words.join(list(dict.fromkeys(result.name for result in results))),
         results=[(block.run, words.run_in_words(block.result, block.queries)) for block in runs],
@@ -63,11 +65,20 @@ def page(
     )
 
 
+def _shown(value: Any) -> Any:
+    """Return a value whose texts show their control characters: a browser would obey those that turn the direction."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {_shown(name): _shown(one) for name, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def _prose(text: str) -> "Markup":
     """Return a sentence as HTML, what stands between backquotes as code."""
     from markupsafe import Markup, escape
 
-    parts = (escape(part) for part in typeset(text).split("`"))
+    parts = (escape(part) for part in typeset(visible(text)).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 

@@ -27,7 +27,7 @@ Progress = Callable[[float, float], None]
 
 
 def write_report(
-    results: Sequence[Result],
+    results: Result | Sequence[Result],
     folder: str | os.PathLike[str],
     *,
     examples: bool = True,
@@ -41,6 +41,7 @@ def write_report(
     the tables are written alone. ``measure`` is the utility, by default the first one measured. Equal results make
     equal bytes.
     """
+    results = [results] if isinstance(results, Result) else results
     return Report(results, measure=measure).write(folder, examples=examples, formats=formats, progress=progress)
 
 

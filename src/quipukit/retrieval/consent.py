@@ -1,7 +1,7 @@
 """What may leave this machine: originals go to a search system over the wire only where the user allows it."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from quipukit.errors import InputError
+from quipukit.frames import SETTING, noise_of
+from quipukit.lexical import is_stop_word
 from quipukit.registry import mechanism_class
-from quipukit.retrieval.base import Retriever
 from quipukit.specs import spec
 from quipukit.text import key, tokenise
 
@@ -18,43 +19,79 @@ from quipukit.text import key, tokenise
 def are_originals(sent: Iterable[str], originals: Iterable[str]) -> NDArray[np.bool_]:
     """Tell of every text whether it is one of the originals.
 
-    Compared are the letters and digits of their tokens: to the reader of a query a question mark, a hyphen, an accent
-    or a possessive that a mechanism lost makes no difference. Texts with equal keys are equal here, too.
+    Two texts are the same to the reader of a query if the letters and digits of their tokens are: a question mark, a
+    hyphen, an accent or a possessive that a mechanism lost makes no difference. So are two with the same words, in
+    whatever order and however often, stop words left aside; where a query consists of stop words alone, all its words
+    count. Texts with equal keys are equal here, too.
 
     >>> are_originals(["baby sitter for zoe", "a nanny"], ["Babysitter for Zoë's!"]).tolist()
     [True, False]
+    >>> are_originals(["tumor grow", "grow the tumor", "tumor"], ["how does a tumor grow"]).tolist()
+    [True, True, False]
     """
-    known = {_bare(text) for text in originals}
+    known = {form for text in originals for form in _forms(text)}
     verdicts: dict[str, bool] = {}
     found = []
     for text in sent:
         if text not in verdicts:
-            verdicts[text] = _bare(text) in known
+            verdicts[text] = not known.isdisjoint(_forms(text))
         found.append(verdicts[text])
     return np.array(found, bool)
 
 
+def check_flag(send_originals: object) -> None:
+    """Refuse what is neither true nor false: a text such as "no" is no consent."""
+    if not isinstance(send_originals, bool):
+        raise InputError(f"send_originals must be True or False (found {type(send_originals).__name__}).")
+
+
 def check_consent(
-    obfuscated: pd.DataFrame,
-    system: Retriever,
-    queries: pd.DataFrame | None = None,
-    send_originals: bool = False,
+    obfuscated: pd.DataFrame, system: str, originals: Sequence[pd.DataFrame], send_originals: bool = False
 ) -> None:
-    """Refuse to send originals over the wire: what a mechanism sends by design, and what ``queries`` show to be one."""
-    if send_originals or not system.remote:
+    """Refuse to send to a system over the wire what must not leave this machine.
+
+    That is: several settings about one query with common noise, whatever the user allows; and originals, unless they
+    are allowed: what a mechanism sends by design, what any of the ``originals`` shows to be one, and what cannot be
+    compared, for no original of it is known.
+    """
+    check_flag(send_originals)
+    _refuse_common_noise(obfuscated, system)
+    if send_originals:
         return
     names = dict.fromkeys(obfuscated["mechanism"])
     by_design = [name for name in names if sends_original(name)]
     if by_design:
         raise InputError(
-            f"{', '.join(by_design)} sends the original queries, and {system.name} is over the wire; leave it out, or "
+            f"{', '.join(by_design)} sends the original queries, and {system} is over the wire; leave it out, or "
             "pass send_originals=True."
         )
-    count = int(are_originals(obfuscated["query"], queries["query"]).sum()) if queries is not None else 0
+    if not originals:
+        raise InputError(
+            f"{system} is over the wire, and nothing tells whether the table holds original queries; pass the "
+            "originals as queries=, or send_originals=True."
+        )
+    unknown = sorted(set(obfuscated["qid"]).difference(*(frame["qid"] for frame in originals)))
+    if unknown:
+        raise InputError(
+            f"{len(unknown):,} obfuscated queries have no original to compare them with (first: "
+            f"{', '.join(unknown[:3])}), and {system} is over the wire; give all original queries, or pass "
+            "send_originals=True."
+        )
+    known = [text for frame in originals for text in frame["query"]]
+    count = int(are_originals(obfuscated["query"], known).sum())
     if count:
         raise InputError(
-            f"{count:,} of {len(obfuscated):,} obfuscated queries are original queries, and {system.name} is over the "
+            f"{count:,} of {len(obfuscated):,} obfuscated queries are original queries, and {system} is over the "
             "wire; leave out the settings that kept them, or pass send_originals=True."
+        )
+
+
+def _refuse_common_noise(obfuscated: pd.DataFrame, system: str) -> None:
+    settings = obfuscated[[*SETTING, "qid"]].drop_duplicates()
+    if noise_of(obfuscated) == "common" and settings["qid"].duplicated().any():
+        raise InputError(
+            f"the settings of this table share common noise, which has no joint guarantee, and {system} receives them "
+            "all; obfuscate with noise='independent', or send one setting alone."
         )
 
 
@@ -66,12 +103,21 @@ def sends_original(mechanism: str) -> bool:
         return False
 
 
+def outgoing(texts: Iterable[str], system: str, originals: Iterable[str]) -> dict[str, Any]:
+    """Return what goes to a search system over the wire: how many distinct texts, and how many originals in them."""
+    distinct = list(dict.fromkeys(texts))
+    among = are_originals(originals, distinct)
+    return {"system": system, "texts": len(distinct), "originals": int(among.sum()), "queries": len(among)}
+
+
 def sent_in_words(sent: Mapping[str, Any]) -> str:
-    """Say what went, or will go, to a search system.
+    """Say what went, or will go, to a search system; ``originals`` is None where they are not known.
 
     >>> sent_in_words({"system": "solr+http://host/solr/news", "texts": 1200, "originals": 0, "queries": 12})
     '1,200 distinct texts to solr+http://host/solr/news; none of the 12 original queries is among them'
     """
+    if sent["originals"] is None:
+        return f"{sent['texts']:,} distinct texts to {sent['system']}; which are originals is not known"
     among = (
         f"{sent['originals']} of the {sent['queries']} original queries are among them"
         if sent["originals"]
@@ -80,6 +126,22 @@ def sent_in_words(sent: Mapping[str, Any]) -> str:
     return f"{sent['texts']:,} distinct texts to {sent['system']}; {among}"
 
 
+def _forms(text: str) -> tuple[str, frozenset[str]]:
+    """Return the two forms by which texts are compared: all letters and digits in a row, and the words that matter."""
+    tokens = tokenise(text)
+    words = [word for token in tokens for word in _divided(token)]
+    content = [word for word in words if not is_stop_word(word)] or words
+    bare = _bare("".join(tokens)) or key(text)
+    return bare, frozenset(filter(None, map(_bare, content))) or frozenset([bare])
+
+
+def _divided(token: str) -> list[str]:
+    """Divide a token at its hyphens and other punctuation, as a mechanism may have done; apostrophes hold together."""
+    if token.isalnum():
+        return [token]
+    return "".join(" " if unicodedata.category(c)[0] in "PSZ" and c not in "'\u2019" else c for c in token).split()
+
+
 def _bare(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", "".join(tokenise(text)))  # accents are then characters of their own
-    return "".join(filter(str.isalnum, decomposed)) or key(text)
+    decomposed = unicodedata.normalize("NFKD", text)  # accents are then characters of their own
+    return "".join(filter(str.isalnum, decomposed))

@@ -1,6 +1,7 @@
 """Search systems and scorers by name."""
 
 import functools
+import os
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -44,8 +45,17 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a name is meant as the address of an engine; what may hold a password counts, right or wrong."""
-    return "://" in name or (not name.startswith("dense:") and ("+http" in name or "@" in name))
+    """Tell whether a name is meant as the address of an engine; what may hold a password counts, right or wrong.
+
+    >>> [is_address(name) for name in ("opensearch+http://host/news", "opensearch:bob:secret", "dense:me@host")]
+    [True, True, True]
+    >>> [is_address(name) for name in ("bm25", "dense:org/model")]
+    [False, False]
+    """
+    if "://" in name:
+        return True
+    rest = name.removeprefix("dense:")  # a model: no name of one holds these characters, but that of a folder may
+    return ("+http" in rest or "@" in rest or ":" in rest) and not os.path.exists(rest)
 
 
 def system_name(name: str) -> str:

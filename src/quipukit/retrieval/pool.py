@@ -7,9 +7,9 @@ import pandas as pd
 
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
-from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, with_setting
+from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, Queries, queries_frame, with_setting
 from quipukit.retrieval.base import Progress, Ranking, Retriever
-from quipukit.retrieval.consent import check_consent
+from quipukit.retrieval.consent import check_consent, check_flag
 from quipukit.retrieval.load import load_retriever
 
 
@@ -47,19 +47,21 @@ def retrieve(
     depth: int | None = None,
     progress: Progress | None = None,
     *,
-    queries: pd.DataFrame | None = None,
+    queries: "Queries | None" = None,
     send_originals: bool = False,
 ) -> pd.DataFrame:
     """Return a Run: the documents found for every variant, as they came.
 
     Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`. A search system over the wire
-    gets no original without ``send_originals``: a table with Identity is refused, and so is one that holds any of
-    ``queries``, the originals, word for word.
+    gets no original without ``send_originals``: it needs ``queries``, the originals, and a table that holds any of
+    them, or Identity, is refused. Several settings with common noise are refused in any case.
     """
+    check_flag(send_originals)
     obfuscated = OBFUSCATED.check(obfuscated)
     depth = depth or depth_for(obfuscated, collection)
     system = load_retriever(retriever, collection)
-    check_consent(obfuscated, system, queries, send_originals)
+    if system.remote:
+        check_consent(obfuscated, system.name, [] if queries is None else [queries_frame(queries)], send_originals)
     rankings = search_distinct(obfuscated["query"].tolist(), system, depth, progress)
     lists = [rankings[query] for query in obfuscated["query"]]
     lengths = np.array([len(ranking.docnos) for ranking in lists], np.int64)

@@ -1,0 +1,236 @@
+"""What is refused before it reaches an engine: common noise, originals in disguise, and what nothing tells apart."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import quipukit as qk
+from quipukit.encoders.load import load_encoder
+from quipukit.errors import InputError
+from quipukit.experiment.inputs import Options
+from quipukit.files import read_obfuscated
+from quipukit.retrieval.consent import are_originals
+from quipukit.retrieval.http import HttpEngine
+from tests.experiment import tiny
+from tests.experiment.test_over_the_wire import answered, at, command
+from tests.retrieval.fake_engine import FakeEngine, sent, serving
+
+QUERIES = pd.DataFrame({"qid": ["a", "b"], "query": ["captain near the island", "rope and anchor"]})
+
+
+@pytest.fixture
+def engine() -> Iterator[FakeEngine]:
+    with serving(answered) as server:
+        yield server
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    QUERIES.to_csv(tmp_path / "topics.tsv", sep="\t", index=False, header=False)
+    return tmp_path / "topics.tsv"
+
+
+def table(*texts: str, **columns: Any) -> pd.DataFrame:
+    """Return one variant of each query under a mechanism that nobody knows."""
+    setting = {"variant": 0, "mechanism": "Theirs", "parameter": "", "value": 0.0}
+    return pd.DataFrame({"qid": ["a", "b"], "query": texts or ("gull", "salt"), **setting, **columns})
+
+
+def sweep(**columns: Any) -> pd.DataFrame:
+    return pd.concat([table(value=1.0, **columns), table("worm", "frost", value=2.0, **columns)], ignore_index=True)
+
+
+def refused(capsys: pytest.CaptureFixture[str], server: FakeEngine, *arguments: object) -> str:
+    """Return what a command says that is refused before anything is sent."""
+    assert command(*arguments) == 2
+    assert server.asked == []
+    return capsys.readouterr().err
+
+
+# --- common noise -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_with_common_noise_does_not_go_to_an_engine(
+    village: Path, engine: FakeEngine, tmp_path: Path, topics: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    file = tmp_path / f"sent.{ending}"
+    made = ["obfuscate", "--queries", topics, "-m", "CMP", "-e", "1", "2", "-n", "1", "--seed", "1"]
+    assert command(*made, "--vectors", village / "vectors.txt", "--noise", "common", "-o", file) == 0
+    capsys.readouterr()
+    usual = ["--collection", village, "--queries", topics, "--retriever", at(engine), "--reranker", "bm25"]
+    for more in ([], ["--raw"], ["--send-originals"], ["--raw", "--send-originals"]):
+        told = refused(capsys, engine, "retrieve", file, *usual, *more, "-o", tmp_path / "runs")
+        assert "share common noise" in told and "independent" in told
+    asked = ["evaluate", village, "--obfuscated", file, "--queries", topics, "--retriever", at(engine), "--depth", "2"]
+    asked += ["--reranker", "bm25", "--encoder", "attacker", "--log", village / "log.txt", "--no-report"]
+    for more in ([], ["--send-originals"]):
+        assert "share common noise" in refused(capsys, engine, *asked, *more, "-o", tmp_path / "run")
+    read, _ = read_obfuscated(file)
+    assert read.attrs["noise"] == "common"
+    alone = read[read["value"] == 1.0].assign(query=["gull", "salt"])  # one setting keeps its guarantee
+    assert len(qk.retrieve(alone, None, at(engine), depth=1, queries=QUERIES)) == 2
+
+
+def test_the_mark_of_common_noise_stays_on_tables(engine: FakeEngine, tmp_path: Path) -> None:
+    for marked in (sweep(noise="common"), sweep()):
+        marked.attrs["noise"] = "common" if "noise" not in marked else "independent"
+        with pytest.raises(InputError, match="share common noise"):
+            qk.retrieve(marked, None, at(engine), depth=1, queries=QUERIES)
+    assert engine.asked == []
+    # A folder of two files is common if one of them is, and of a mixture nobody says that it is independent.
+    for first, second, joint in (
+        ("common", "independent", "common"),
+        ("independent", "independent", "independent"),
+        ("independent", "unknown", None),
+    ):
+        folder = tmp_path / f"{first}-{second}"
+        folder.mkdir()
+        table(noise=first).to_csv(folder / "1.csv", index=False)
+        table(noise=second, value=2.0).to_csv(folder / "2.csv", index=False)
+        assert read_obfuscated(folder)[0].attrs.get("noise") == joint
+    published = table(noise="common", text="x", epsilon=1.0).rename(columns={"qid": "id", "query": "obfuscatedText"})
+    published[["id", "text", "obfuscatedText", "mechanism", "epsilon", "noise"]].to_csv(tmp_path / "p.csv", index=False)
+    assert read_obfuscated(tmp_path / "p.csv")[0].attrs["noise"] == "common"
+    for other in (sweep(noise="independent"), sweep()):
+        assert len(qk.retrieve(other, None, at(engine), depth=1, queries=QUERIES)) == 4
+
+
+def test_a_result_keeps_the_mark(village: Path, engine: FakeEngine, tmp_path: Path) -> None:
+    result = tiny.run(village, tmp_path / "run", specs=["CMP@1", "CMP@2"])
+    again = qk.Result.load(tmp_path / "run")
+    assert again.digest == result.digest
+    for one in (result, again):
+        assert one.manifest["noise"] == one.obfuscated.attrs["noise"] == "common"
+        qk.write_obfuscated(one.obfuscated, tmp_path / "sent.csv")
+        assert set(pd.read_csv(tmp_path / "sent.csv")["noise"]) == {"common"}
+    assert set(pd.read_parquet(tmp_path / "run" / "obfuscated.parquet")["noise"]) == {"common"}
+    assert read_obfuscated(tmp_path / "run" / "obfuscated.parquet")[0].attrs["noise"] == "common"
+    sweep = again.obfuscated[again.obfuscated["mechanism"] == "CMP"]
+    with pytest.raises(InputError, match="share common noise"):
+        qk.retrieve(sweep, None, at(engine), depth=1, queries=again.queries, send_originals=True)
+    choices = {"specs": None, "n": 50, "queries": again.queries}
+    measured = tiny.run(village, None, obfuscated=sweep.drop(columns="seed"), **choices)
+    assert measured.manifest["noise"] == measured.obfuscated.attrs["noise"] == "common"
+    assert engine.asked == []
+
+
+# --- originals ----------------------------------------------------------------------------------------------------
+
+
+def test_the_text_beside_an_obfuscated_query_is_an_original(
+    village: Path, engine: FakeEngine, tmp_path: Path, topics: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "published.csv"
+    rows = {"id": ["a", "b"], "text": ["a secret of mine", "frost"], "obfuscatedText": ["a secret of mine", "worm"]}
+    pd.DataFrame({**rows, "mechanism": "Theirs", "epsilon": 1.0}).to_csv(file, index=False)
+    usual = ["--queries", topics, "--retriever", at(engine), "--reranker", "bm25"]
+    for more in ([], ["--raw"]):
+        told = refused(
+            capsys, engine, "retrieve", file, "--collection", village, *usual, *more, "-o", tmp_path / "runs"
+        )
+        assert "1 of 2 obfuscated queries are original queries" in told and "secret" not in told
+    usual += ["--encoder", "attacker", "--log", village / "log.txt", "--depth", "2", "--no-report"]
+    told = refused(capsys, engine, "evaluate", village, "--obfuscated", file, *usual, "-o", tmp_path / "run")
+    assert "1 of 2 obfuscated queries are original queries" in told
+
+
+def test_what_cannot_be_compared_is_not_sent(
+    village: Path, engine: FakeEngine, tmp_path: Path, topics: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sent.csv"
+    table().to_csv(file, index=False)
+    asked = ["retrieve", file, "--collection", village, "--retriever", at(engine), "--raw", "-o", tmp_path / "runs"]
+    told = refused(capsys, engine, *asked)
+    assert "2 obfuscated queries have no original" in told and "--queries" in told
+    assert command(*asked, "--queries", topics) == 0
+    told = capsys.readouterr().err
+    assert f"over the wire: 2 distinct texts to {at(engine)}; none of the 2 original queries is among them" in told
+    assert {sent(one) for one in engine.asked} == {"gull", "salt"}
+    assert command(*asked, "--send-originals") == 0
+    assert "which are originals is not known" in capsys.readouterr().err
+
+
+def test_the_library_needs_the_originals_or_consent(engine: FakeEngine, village: Path) -> None:
+    same = qk.obfuscate(QUERIES, "CMP@1000000", n=1, vectors=qk.load_vectors(village / "vectors.txt"))
+    assert same["query"].tolist() == QUERIES["query"].tolist()
+    for asked in (at(engine), HttpEngine(at(engine))):
+        with pytest.raises(InputError, match="pass the originals as queries="):
+            qk.retrieve(same, None, asked, depth=1)
+        with pytest.raises(InputError, match="1 obfuscated queries have no original to compare them with"):
+            qk.retrieve(table(), None, asked, depth=1, queries=QUERIES[:1])
+    assert engine.asked == []
+    assert len(qk.retrieve(table(), None, at(engine), depth=1, queries={"a": "frost", "b": "worm"})) == 2
+    assert len(qk.retrieve(same, None, at(engine), depth=1, send_originals=True)) == 2
+    assert len(qk.retrieve(same, qk.load_collection(village), "bm25", depth=1)) == 2
+
+
+@pytest.mark.parametrize("word", ["no", "", 1, None])
+def test_consent_is_true_or_false(village: Path, engine: FakeEngine, word: Any) -> None:
+    for ask in (
+        lambda: qk.retrieve(table(), None, at(engine), depth=1, queries=QUERIES, send_originals=word),
+        lambda: Options(send_originals=word),
+        lambda: tiny.run(village, systems=((at(engine), "bm25"),), send_originals=word),
+    ):
+        with pytest.raises(InputError, match="send_originals must be True or False"):
+            ask()
+    assert engine.asked == []
+
+
+def test_the_words_of_a_query_are_the_query() -> None:
+    original = "How does a T-cell tumor grow?"
+    same = ["tumor grow t cell", "grow tumor CELL", "the cell-tumor did grow", "growtumor", "grow grow tumor cell"]
+    assert are_originals(same, [original]).tolist() == [True, True, True, False, True]
+    other = ["tumor", "tumor grow", "cell tumor grow fast", "how does a", "", "?"]
+    assert not are_originals(other, [original]).any()
+    # Of stop words alone all count, and they are no part of a query that has others.
+    assert are_originals(["be to or not", "not", "the who", "who"], ["To be, or not to be"]).tolist() == [True] + 3 * [
+        False
+    ]
+    assert are_originals(["", "???", "the"], ["???"]).tolist() == [False, True, False]
+
+
+def test_a_mechanism_that_drops_stop_words_does_not_hide_the_query_by_it(
+    village: Path, engine: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny.write_lines(tmp_path / "one.tsv", ["q1\thow does a tumor grow"])
+    asked = ["evaluate", village, "--queries", tmp_path / "one.tsv", "--retriever", at(engine), "--reranker", "bm25"]
+    asked += ["--encoder", "attacker", "--log", village / "log.txt", "--depth", "2", "--no-report"]
+    asked += ["--qrels", tmp_path / "one.qrels", "-m", "AEA(include_original=True)@3", "-o", tmp_path / "run"]
+    tiny.write_lines(tmp_path / "one.qrels", ["q1 0 moon-00 1"])
+    assert "every setting drew original queries" in refused(capsys, engine, *asked)
+
+
+def test_fewer_topics_are_fewer_obfuscated_queries(village: Path, engine: FakeEngine) -> None:
+    qrels = pd.DataFrame({"qid": ["a"], "docno": ["moon-00"], "relevance": 1})
+    rest: dict[str, Any] = {"specs": None, "n": 50, "qrels": qrels}
+    tiny.run(village, obfuscated=table(), queries=QUERIES, topics=1, systems=((at(engine), "bm25"),), **rest)
+    texts = {sent(one) for one in engine.asked}
+    assert "gull" in texts and "salt" not in texts
+
+
+# --- names and objects --------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_may_hold_a_password_is_not_quoted(village: Path) -> None:
+    collection = qk.load_collection(village)
+    for name in ("dense:bob:hunter2@h", "opensearch:bob:hunter2", "dense:bob:hunter2", "bob:hunter2", "bob:hunter2@h"):
+        for make in (
+            lambda name=name: qk.retrieve(table(), collection, name, depth=1),
+            lambda name=name: Options(systems=((name, "bm25"),)),
+            lambda name=name: Options(systems=(("bm25", name),)),
+            lambda name=name: load_encoder(name),
+        ):
+            with pytest.raises(InputError) as caught:
+                make()
+            assert "hunter2" not in str(caught.value) and "bob" not in str(caught.value)
+
+
+def test_systems_are_named(engine: FakeEngine, village: Path) -> None:
+    made = HttpEngine(at(engine))
+    for systems in ([(made, "bm25")], [made], made, "bm25", [("bm25",)], [("bm25", None)], ["bm25"]):
+        with pytest.raises(InputError, match="systems are pairs of names"):
+            tiny.run(village, systems=systems)
