@@ -234,7 +234,7 @@ def test_a_flat_ellipsoid_warns_and_promises_nothing(cls):
     np.testing.assert_allclose(noise[:, 2], 0, atol=1e-6)
     # Mixed with the sphere it protects every pair again.
     mixed = cls(epsilon=5, lam=0.75, vectors=flat)
-    assert mixed.guarantee == MetricDP(5, "mahalanobis")
+    assert mixed.guarantee == MetricDP(5, "mahalanobis, lam=0.75")
     assert mixed.euclidean_epsilon == pytest.approx(5 / np.sqrt(0.25), rel=1e-6)
 
 

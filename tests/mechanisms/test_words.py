@@ -306,7 +306,7 @@ def test_a_metric_guarantee_says_for_which_words_it_holds(name):
     # Only a policy that gives unknown words a fixed place of their own extends the metric to them.
     for policy, scope in [
         ("anchor", "all words"),
-        ("subword", "all words"),
+        ("subword", "all words, unknown ones by their parts"),
         ("uniform", "words of the vocabulary"),
         ("gaussian", "words of the vocabulary"),
         ("drop", "words of the vocabulary"),
