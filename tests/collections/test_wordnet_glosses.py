@@ -19,7 +19,7 @@ from quipukit.smallindex import SmallIndex
 from quipukit.text import key
 from quipukit.wordnet import WordNet, load_wordnet
 
-LOG_SHA256 = "a4255412fc95c20d6fa9faaed9def2420cf5a49e50bb7779f422b80a49d3e86b"
+LOG_SHA256 = "3f8f632c1fe7780fde966a682715d534066d45d90b971c4d1142b11b7062efa0"
 
 
 @pytest.fixture(scope="module")

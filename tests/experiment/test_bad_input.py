@@ -192,7 +192,7 @@ def test_a_mended_mistake_finds_the_folder_free(village: Path, tmp_path: Path) -
         ({"systems": ()}, "no search system is given"),
         ({"systems": (("bm26", "bm25"),)}, "bm26"),
         ({"systems": (("bm25", "no-such-model"),)}, "no-such-model"),
-        ({"systems": ("bm25", "bm25")}, "systems are pairs of a retriever and a re-ranker"),
+        ({"systems": ("bm25", "bm25")}, "systems are pairs of names"),
         ({"systems": (("bm25",),)}, "systems are pairs"),
         ({"colour": "red"}, "there is no option 'colour'; there are collection"),
         ({"specs": ["CMQ@3"]}, "did you mean CMP"),

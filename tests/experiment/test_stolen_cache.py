@@ -81,7 +81,8 @@ def use(library: Path, originals: list[str], out: Path | None, systems: Any = No
     )
     sent = result.obfuscated.drop(columns="seed").head(200)
     collection = qk.load_collection(library)
-    qk.attack(sent, queries, str(library / "log.txt"), encoder="attacker")
+    asked = queries[queries["qid"].isin(sent["qid"])]
+    qk.attack(sent, asked, str(library / "log.txt"), encoder="attacker")
     qk.similarity(sent, queries, "meaning")
     run = qk.retrieve(sent, collection, "dense:searcher", depth=DEPTH)
     qk.rerank(qk.pool(run), queries, collection, "user")

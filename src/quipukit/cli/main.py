@@ -1,10 +1,12 @@
 """The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
 
+import errno
 import os
 import re
 import select
 import sys
 import warnings
+from typing import NoReturn
 
 import typer
 
@@ -57,6 +59,7 @@ app.command("demo")(demo.demo)
 _ADDRESS = re.compile(r"[a-z]+\+https?:[^?\s]*@[^\s]*")
 _FLAGS = re.compile(r"\b(send_originals|skip_invalid)=True\b")
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _INTERRUPTED = 130  # how typer ends on Ctrl-C
 _PIPE_CLOSED = 141  # how a shell reports a program that SIGPIPE ended
 
@@ -101,6 +104,11 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         _end_with_the_reader()
         raise
+    except OSError as fault:
+        # A write to what was open already; whoever cannot open a file says which.
+        if fault.filename is not None or fault.errno not in _NO_ROOM:
+            raise
+        _end_without_room(fault)
 
 
 def _need_outputs() -> None:
@@ -119,9 +127,13 @@ def _flush() -> None:
     except BrokenPipeError:
         raise
     except OSError as fault:
-        _send_nowhere(1)
-        say(f"quipukit: the output cannot be written ({fault.strerror}); send it elsewhere.")
-        raise SystemExit(1) from None
+        _end_without_room(fault)
+
+
+def _end_without_room(fault: OSError) -> NoReturn:
+    _send_nowhere(1)
+    say(f"quipukit: the output cannot be written ({fault.strerror}); send it elsewhere.")
+    raise SystemExit(1) from None
 
 
 def _send_nowhere(number: int) -> None:
