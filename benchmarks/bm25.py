@@ -24,7 +24,7 @@ def run(quick: bool) -> list[Line]:
     from quipukit.obfuscation import obfuscate
     from quipukit.retrieval.bm25 import BM25
     from quipukit.retrieval.pool import search_distinct
-    from quipukit.vectors.nearest import workers
+    from quipukit.threads import workers
 
     collection = load_collection("wordnet")
     count = 5_000 if quick else 100_000

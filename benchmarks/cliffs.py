@@ -58,7 +58,7 @@ def _vectors(count: int = 5000, dimension: int = 100) -> Any:
 @cache
 def _lemmas() -> list[str]:
     from quipukit.lexical import is_stop_word
-    from quipukit.wordnet import load_wordnet
+    from quipukit.wordnet.database import load_wordnet
 
     known = [word for word in load_wordnet().lemmas("n") if word.isalpha() and word.isascii() and len(word) > 3]
     return [word for word in known if not is_stop_word(word)][::7]

@@ -67,7 +67,7 @@ def random_vectors(words: int = 50_000, dimension: int = 300) -> Any:
 
 
 def _name(number: int) -> str:
-    # Letters only, so that every tokeniser takes it for one word.
+    # Letters only, so that every tokenizer takes it for one word.
     letters = ""
     for _ in range(4):
         number, rest = divmod(number, 26)
@@ -80,12 +80,12 @@ def topics(vectors: Any, count: int = 43) -> dict[str, str]:
 
     Made-up queries are seeded samples of the first words of the vocabulary, of the lengths that the real ones have.
     """
-    from quipukit.text import tokenise
+    from quipukit.text import tokenize
 
     if vectors.name == GLOVE and TOPICS.is_file():
         pairs = [line.split("\t") for line in TOPICS.read_text(encoding="utf-8").splitlines() if line]
         # Cut to words beforehand, so that every library sees the same ones.
-        return {qid: " ".join(tokenise(text, vectors.__contains__)) for qid, text in pairs[:count]}
+        return {qid: " ".join(tokenize(text, vectors.__contains__)) for qid, text in pairs[:count]}
     chance = random.Random(2019)
     common = [word for word in vectors.words[:20_000] if word.isalpha()]
     return {

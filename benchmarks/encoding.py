@@ -1,7 +1,7 @@
 """How long does encoding short texts take beside sentence-transformers' own encode?
 
 Both encode the same distinct texts, sorted by length, in batches of 32, by turns: what else runs on the machine
-then hits both. Ours gives vectors that do not depend on their neighbours; theirs, padded, do in the last bits.
+then hits both. Ours gives vectors that do not depend on their neighbors; theirs, padded, do in the last bits.
 """
 
 import time

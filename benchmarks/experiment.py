@@ -201,13 +201,13 @@ def _flops(result: Any, log: list[str]) -> dict[str, float]:
 
     from quipukit.vectors.default_pack import model_folder
 
-    tokeniser = tokenizers.Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
-    tokeniser.no_padding()
+    tokenizer = tokenizers.Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
     sent = list(dict.fromkeys(result.obfuscated["query"]))
     per_token = 2 * 12 * _DIMENSION**2 * _LAYERS
     found = {}
     for stage, texts in (("encoding obfuscated queries", sent), ("encoding the log", log)):
-        lengths = [len(tokeniser.encode(text).ids) for text in random.Random(7).sample(texts, min(2000, len(texts)))]
+        lengths = [len(tokenizer.encode(text).ids) for text in random.Random(7).sample(texts, min(2000, len(texts)))]
         pairs = 4 * _LAYERS * _DIMENSION
         found[stage] = sum(length * per_token + pairs * length**2 for length in lengths) / len(lengths)
     return found

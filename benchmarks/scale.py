@@ -107,11 +107,11 @@ def obfuscation(quick: bool) -> dict[str, float]:
     """Measure every family over its whole grid in common noise, as an experiment runs it."""
     from quipukit.experiment.grid import expand
     from quipukit.obfuscation import mechanism, obfuscate
-    from quipukit.text import tokenise
+    from quipukit.text import tokenize
 
     vectors = glove()
     queries = topics(vectors, 2 if quick else 6)
-    words = sum(len(tokenise(query)) for query in queries.values()) * VARIANTS
+    words = sum(len(tokenize(query)) for query in queries.values()) * VARIANTS
     found: dict[str, float] = {}
     total, settings, texts = 0.0, 0, []
     for family in FAMILIES:

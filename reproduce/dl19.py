@@ -26,13 +26,13 @@ def main() -> None:
     if not DATA.is_dir() or not FIXTURES.is_dir():
         sys.exit("needs the public data in ../shared/data and ../shared/fixtures, beside the checkout")
     from quipukit.collections.load import load_collection
+    from quipukit.experiment.progress_view import ProgressView
     from quipukit.experiment.run import run
-    from quipukit.experiment.stage_view import StageView
     from quipukit.report.write import write_report
     from quipukit.retrieval.dense import Dense
 
     results = {}
-    with StageView() as view:
+    with ProgressView() as view:
         # All passages at once, into the cache that runs share: a run by itself keeps those that it found to itself.
         Dense(load_collection(str(DATA / "msmarco_pool"))).prepare(view.stage("encoding the passages", "documents"))
         for name, options in set_ups().items():
@@ -89,7 +89,7 @@ def compose(results: dict[str, Any]) -> str:
 
 
 def _table_1(results: dict[str, Any], printed: Any) -> list[str]:
-    from quipukit.report.sheet import interval
+    from quipukit.report.table_model import interval
 
     lines = [
         "## Table 1",

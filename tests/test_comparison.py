@@ -15,7 +15,7 @@ from quipukit.measures.bootstrap import holm
 from quipukit.measures.quipu import quipu_score
 from quipukit.results import Result
 from tests.example_results import make_result
-from tests.statistics import refuted
+from tests.stat_checks import refuted
 from tests.test_recommend import tiny_result
 
 FIRST = {
@@ -257,7 +257,7 @@ def test_measures_that_count_documents_are_not_cut_off() -> None:
     assert row["difference"] == pytest.approx(6, abs=0.3) and row["low"] < 6 < row["high"] and row["low"] > 5
 
 
-def test_risks_of_queries_without_judgements_are_compared_too() -> None:
+def test_risks_of_queries_without_judgments_are_compared_too() -> None:
     """Of 40 queries 30 are judged; the other 10 were sent all the same, and found in the first result alone."""
     table = {("A", 1): ([0.0] * 30 + [1.0] * 10, [0.5] * 40), ("A", 2): ([0.0] * 40, [0.5] * 40)}
     first, second = tiny_result(table), tiny_result({key: ([0.0] * 40, u) for key, (_, u) in table.items()})
@@ -325,7 +325,7 @@ def test_the_first_system_of_each_is_compared() -> None:
     ("second", "more", "part"),
     [
         (make_result(mechanisms=("FEA",)), {}, "no setting in common: the first has CMP, TEM, the second FEA"),
-        (make_result(judged=False), {}, "no judgements"),
+        (make_result(judged=False), {}, "no judgments"),
         (make_result(), {"measure": "MAP"}, "no measure 'MAP'"),
         (make_result(), {"system": "dense"}, "no system 'dense'"),
         (make_result(), {"level": 95}, "0.95"),

@@ -18,7 +18,7 @@ from quipukit.lexical import (
     tag,
     text_words,
 )
-from quipukit.wordnet import load_wordnet
+from quipukit.wordnet.database import load_wordnet
 
 
 def test_importing_it_is_light() -> None:

@@ -19,7 +19,7 @@ from quipukit.recommend.selection import pareto, select
 from quipukit.recommend.wording import _digits
 from quipukit.results import TABLES, Result
 from tests.example_results import make_result
-from tests.statistics import refuted
+from tests.stat_checks import refuted
 
 Sides = tuple[list[float], list[float]]  # risk and utility per query
 REFERENCES = ("Identity", "Random")
@@ -405,7 +405,7 @@ def test_bad_wishes_say_the_fix(wishes: dict[str, Any], part: str) -> None:
 
 
 def test_results_that_cannot_be_judged_are_refused() -> None:
-    with pytest.raises(InputError, match="no judgements"):
+    with pytest.raises(InputError, match="no judgments"):
         make_result(judged=False).recommend()
     with pytest.raises(InputError, match="references alone"):
         make_result(mechanisms=REFERENCES).recommend()

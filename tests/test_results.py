@@ -223,7 +223,7 @@ def test_what_is_not_there_is_named(seeded: Result) -> None:
         seeded.quipu(measure="AP")
 
 
-def test_without_judgements_risk_alone_is_there(tmp_path: Path) -> None:
+def test_without_judgments_risk_alone_is_there(tmp_path: Path) -> None:
     unjudged = make_result(queries=4, mechanisms=SMALL, judged=False)
     unjudged.save(tmp_path)
     loaded = Result.load(tmp_path)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 
-# Letters that change under case folding or normalisation, alone and after combining marks.
+# Letters that change under case folding or normalization, alone and after combining marks.
 AWKWARD = (
     "\u0345\u0390\u1fb7\u0130\u0131\u00df\u1e9e\ufb03\u01c5\u2126"
     "\u212b\uff21\u00a8\u3000\u00a0\u200b\u0301\u0323\u03a3\u03c2"
@@ -109,7 +109,7 @@ def test_different_queries(one, other):
     ],
 )
 def test_clean_tokens(text, tokens):
-    assert tokenise(text) == tokens
+    assert tokenize(text) == tokens
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_clean_tokens(text, tokens):
     ],
 )
 def test_unknown_tokens_are_tried_in_parts(text, known, tokens):
-    assert tokenise(text, known.__contains__) == tokens
+    assert tokenize(text, known.__contains__) == tokens
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ def test_unknown_tokens_are_tried_in_parts(text, known, tokens):
     ],
 )
 def test_peer_tokens_are_lower_and_split(text, tokens):
-    assert tokenise(text, tokenizer="peer") == tokens
-    assert tokenise(text, {"land", "cafe"}.__contains__, "peer") == tokens
+    assert tokenize(text, tokenizer="peer") == tokens
+    assert tokenize(text, {"land", "cafe"}.__contains__, "peer") == tokens
 
 
 @given(texts, st.sets(st.text(st.characters(categories=["Ll"]), min_size=1, max_size=3), max_size=5))
 @settings(max_examples=200)
 def test_tokens_are_never_empty_and_never_hold_a_blank(text, words):
     for known in (None, words.__contains__):
-        for token in tokenise(text, known):
+        for token in tokenize(text, known):
             assert token
             assert token.split() == [token]
             ends = {unicodedata.category(token[0])[0], unicodedata.category(token[-1])[0]}
@@ -175,20 +175,20 @@ def test_tokens_are_never_empty_and_never_hold_a_blank(text, words):
 
 def test_a_long_run_of_marks_is_stripped_in_one_pass():
     # Each look back at the same run would make this quadratic: minutes instead of a moment.
-    assert tokenise("x" + "\ufe0f" * 200_000) == ["x"]
-    assert tokenise("x" + "!\u0301" * 100_000) == ["x"]
+    assert tokenize("x" + "\ufe0f" * 200_000) == ["x"]
+    assert tokenize("x" + "!\u0301" * 100_000) == ["x"]
 
 
 @given(texts)
 def test_tokens_depend_on_the_key_alone(text):
-    assert tokenise(text) == tokenise(key(text))
+    assert tokenize(text) == tokenize(key(text))
 
 
 @given(texts)
 def test_joined_tokens_have_the_same_tokens(text):
     # What a mechanism sends is read by the next one as the same words.
-    once = tokenise(text)
-    again = tokenise(" ".join(once))
+    once = tokenize(text)
+    again = tokenize(" ".join(once))
     # A possessive inside a possessive ("a's's") loses one more; nothing else changes.
     assert len(again) <= len(once)
     if "'" not in text and "\u2019" not in text and "\uff07" not in text:

@@ -146,7 +146,7 @@ def compare_results(
 
 
 def _measure(first: "Result", second: "Result", measure: str | None) -> str:
-    main = first.measure_named(measure)  # refuses a result without judgements
+    main = first.measure_named(measure)  # refuses a result without judgments
     second.measure_named(measure)
     if measure is not None:
         return measure

@@ -66,4 +66,4 @@ class VectorsError(ResourceError):
 
 
 class QrelsWarning(UserWarning):
-    """Judgements that do not quite fit: they name what is not there, or judge a document more than once."""
+    """Judgments that do not quite fit: they name what is not there, or judge a document more than once."""

@@ -141,16 +141,16 @@ POINTS = Table(
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
 
 
-def qrels_frame(judgements: pd.DataFrame, source: str = "the judgements") -> pd.DataFrame:
-    """Return a Qrels table; of a query and a document that are judged several times the highest judgement counts."""
-    typed = QRELS.typed(judgements)
+def qrels_frame(judgments: pd.DataFrame, source: str = "the judgments") -> pd.DataFrame:
+    """Return a Qrels table; of a query and a document that are judged several times the highest judgment counts."""
+    typed = QRELS.typed(judgments)
     key = list(QRELS.key)
     repeated = typed.duplicated(key)
     if not repeated.any():
         return typed
     pairs = len(typed.loc[repeated, key].drop_duplicates())
     warnings.warn(
-        f"{source}: pairs of query and document judged more than once: {pairs:,}; the highest judgement counts.",
+        f"{source}: pairs of query and document judged more than once: {pairs:,}; the highest judgment counts.",
         QrelsWarning,
         stacklevel=2,
     )

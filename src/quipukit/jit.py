@@ -6,7 +6,7 @@ container with a read-only home) it would refuse to compile at all; there it get
 
 import numba
 
-from quipukit.home import cache_home
+from quipukit.storage import cache_home
 
 __all__ = ["numba"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.text import key
-from quipukit.wordnet import WordNet
+from quipukit.wordnet.database import WordNet
 
 Tag = Literal["n", "v", "a", "r", "closed", "unknown"]
 Rows = NDArray[np.int64]
@@ -77,12 +77,12 @@ def stem(word: str) -> str:
 
 
 def tag(word: str, wordnet: WordNet) -> Tag:
-    """Return a word's part of speech without looking at its neighbours.
+    """Return a word's part of speech without looking at its neighbors.
 
     Closed classes come first, then the most frequent WordNet part of speech of the word's base form by the
     tag counts of ``index.sense``. A word that WordNet lacks is ``unknown``.
 
-    >>> from quipukit.wordnet import load_wordnet
+    >>> from quipukit.wordnet.database import load_wordnet
     >>> [tag(word, load_wordnet()) for word in ("who", "are", "tumours", "growing", "bluetooth")]
     ['closed', 'closed', 'n', 'v', 'unknown']
     """

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from quipukit.errors import FileError, InputError
-from quipukit.files import read_parquet
 from quipukit.frames import (
     NOTES,
     OBFUSCATED,
@@ -40,12 +39,13 @@ from quipukit.frames import (
     noise_of,
     with_noise,
 )
-from quipukit.home import new_file
+from quipukit.io.tables import read_parquet
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.bootstrap import points as join_points
 from quipukit.measures.intervals import LEVEL
 from quipukit.measures.resampling import REPLICATES
 from quipukit.registry import directions
+from quipukit.storage import atomic_write
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
@@ -166,7 +166,7 @@ class Result:
 
     @property
     def judged(self) -> bool:
-        """Tell whether utility was measured; without judgements there is risk alone."""
+        """Tell whether utility was measured; without judgments there is risk alone."""
         return bool((self.scores["side"] == "utility").any())
 
     @property
@@ -320,9 +320,7 @@ class Result:
 
     def _require_utility(self) -> None:
         if not self.judged:
-            raise InputError(
-                f"{self.name} has no judgements, so the result holds risks alone; add qrels and run again."
-            )
+            raise InputError(f"{self.name} has no judgments, so the result holds risks alone; add qrels and run again.")
 
     # --- on disk ---
 
@@ -336,9 +334,9 @@ class Result:
                 frame = frame.assign(noise=noise_of(frame))
             frame = frame.copy(deep=False)
             frame.attrs = {}  # pandas would write them into the file
-            with new_file(place / f"{name}.parquet") as draft:
+            with atomic_write(place / f"{name}.parquet") as draft:
                 frame.to_parquet(draft, index=False, compression="zstd")
-        with new_file(place / MANIFEST) as draft:
+        with atomic_write(place / MANIFEST) as draft:
             draft.write_text(_manifest_text(self.manifest), encoding="utf-8")
 
     @classmethod

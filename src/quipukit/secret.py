@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 
 from quipukit.errors import InputError
-from quipukit.home import cache_home, cache_is_temporary, make_folder
+from quipukit.storage import cache_home, cache_is_temporary, make_folder
 
 FILE_VARIABLE = "QUIPUKIT_SECRET_FILE"
 _BYTES = 32

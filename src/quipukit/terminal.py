@@ -1,6 +1,6 @@
 """What a person reads on a terminal: text whose control characters are shown, not obeyed.
 
-Logs, engines and files may hold escape sequences that recolour, rewrite or reverse what stands on the screen, so
+Logs, engines and files may hold escape sequences that recolor, rewrite or reverse what stands on the screen, so
 nothing is printed that has not passed through here.
 """
 

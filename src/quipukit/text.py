@@ -26,13 +26,13 @@ def key(text: str) -> str:
     >>> key("  How  TUMOUR\\tgrows ") == key("how tumour grows")
     True
     """
-    # Case folding can undo the normal form (U+0345 among others), so normalise once more after it;
+    # Case folding can undo the normal form (U+0345 among others), so normalize once more after it;
     # without that, key(key(text)) could differ from key(text).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 
 
-def tokenise(text: str, known: Callable[[str], bool] | None = None, tokenizer: Tokenizer = "clean") -> list[str]:
+def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: Tokenizer = "clean") -> list[str]:
     """Divide a query into tokens.
 
     ``clean`` (the default) takes the key, splits at white space, strips punctuation at both ends and a
@@ -41,13 +41,13 @@ def tokenise(text: str, known: Callable[[str], bool] | None = None, tokenizer: T
     are no token. ``peer`` is lower-casing and splitting, as the published queries were made: punctuation stays glued
     to its word.
 
-    >>> tokenise("What's the company's (best) land?")
+    >>> tokenize("What's the company's (best) land?")
     ['what', 'the', 'company', 'best', 'land']
-    >>> tokenise("well-known sorts", known={"well", "known", "sorts"}.__contains__)
+    >>> tokenize("well-known sorts", known={"well", "known", "sorts"}.__contains__)
     ['well', 'known', 'sorts']
-    >>> tokenise("caf\u00e9 na\u00efve", known={"cafe", "na\u00efve"}.__contains__)
+    >>> tokenize("caf\u00e9 na\u00efve", known={"cafe", "na\u00efve"}.__contains__)
     ['cafe', 'na\u00efve']
-    >>> tokenise("Best land?", tokenizer="peer")
+    >>> tokenize("Best land?", tokenizer="peer")
     ['best', 'land?']
     """
     if tokenizer == "peer":

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from quipukit.attackers import ranks
 from quipukit.attackers.ranks import best_rows, count_better
-from tests.statistics import assert_ks, refuted
+from tests.stat_checks import assert_ks, refuted
 
 
 def unit(rows):
@@ -37,11 +37,11 @@ def assert_counts(centroids, targets, log):
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_counting_equals_sorting(size, dimension, centres, seed):
+def test_counting_equals_sorting(size, dimension, centers, seed):
     rng = np.random.default_rng(seed)
     log = rng.integers(-2, 3, (size, dimension)).astype(np.float32)  # few values: many exact ties, some zero rows
-    centroids = rng.integers(-2, 3, (centres, dimension)).astype(float)
-    assert_counts(centroids, rng.integers(0, size, centres), log)
+    centroids = rng.integers(-2, 3, (centers, dimension)).astype(float)
+    assert_counts(centroids, rng.integers(0, size, centers), log)
 
 
 def test_counting_equals_sorting_over_many_slabs(monkeypatch):

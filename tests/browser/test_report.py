@@ -82,7 +82,7 @@ def test_draws_without_complaint_and_fits(
 def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path]) -> None:
     page, _ = open_page(browser, pages["plain"], color_scheme="light")
 
-    def colours() -> list[str]:
+    def colors() -> list[str]:
         return list(
             page.evaluate(
                 "[getComputedStyle(document.body).backgroundColor,"
@@ -91,14 +91,14 @@ def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path])
             )
         )
 
-    light = colours()
+    light = colors()
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(300)
-    dark = colours()
+    dark = colors()
     assert all(one != other for one, other in zip(light, dark, strict=True))
     page.emulate_media(color_scheme="light")
     page.wait_for_timeout(300)
-    assert colours() == light
+    assert colors() == light
     page.context.close()
 
 
@@ -183,7 +183,7 @@ def test_another_block(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["several"])
     assert page.locator("#short .lead:visible").count() == 1
     page.select_option("#block", "2")
-    assert "no relevance judgements" in page.locator("#short .lead:visible").inner_text()
+    assert "no relevance judgments" in page.locator("#short .lead:visible").inner_text()
     assert not page.locator("#plane").is_visible()
     page.select_option("#block", "1")
     assert page.locator("#plane").is_visible()

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from quipukit.cli import main
+from quipukit.cli.multi_values import spread
 from quipukit.cli.obfuscate import note_lines
-from quipukit.cli.spread import spread
 
 SMALL = "cat 0 0\ndog 1 0\nfish 0 2\nbird 3 1\nhorse 2 2\nmouse 0 3\n"
 
@@ -122,7 +122,7 @@ def test_an_interrupt_leaves_nothing_and_says_so(small: str, tmp_path: Path, mon
         assert list(tmp_path.glob(".out*")), "the interrupt comes while the file is being written"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("quipukit.files.as_text", interrupted)
+    monkeypatch.setattr("quipukit.io.tables.as_text", interrupted)
     target = tmp_path / "out.csv"
     done = run("obfuscate", "cat dog", "-m", "CMP@1", "--vectors", small, "-o", str(target))
     assert done.returncode == 130, done.stderr
@@ -170,7 +170,7 @@ def test_a_misspelt_collection_is_said_first() -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_a_file_of_queries_to_a_file_and_back(tmp_path: Path, small: str, suffix: str) -> None:
-    from quipukit.files import read_obfuscated
+    from quipukit.io.obfuscated import read_obfuscated
 
     topics, target = tmp_path / "topics.tsv", tmp_path / f"out{suffix}"
     topics.write_text('007\tcat dog\n8\tit\'s "fish", or bird\n9\t\n', encoding="utf-8")
@@ -189,7 +189,7 @@ def test_a_file_of_queries_to_a_file_and_back(tmp_path: Path, small: str, suffix
 
 
 def test_the_published_layout_is_read(tmp_path: Path) -> None:
-    from quipukit.files import read_obfuscated
+    from quipukit.io.obfuscated import read_obfuscated
 
     header = "id,text,obfuscatedText,mechanism,"
     (tmp_path / "a.csv").write_text(header + "epsilon\n1,cat,dog,CMP,5\n1,cat,,CMP,5\n", encoding="utf-8")
@@ -204,7 +204,7 @@ def test_the_published_layout_is_read(tmp_path: Path) -> None:
 
 
 def test_the_published_files_are_read(shared_data: Path) -> None:
-    from quipukit.files import read_obfuscated
+    from quipukit.io.obfuscated import read_obfuscated
 
     obfuscated, queries = read_obfuscated(shared_data / "published" / "dl19" / "CMP")
     assert obfuscated.groupby(["value", "qid"]).size().eq(50).all()

@@ -124,7 +124,7 @@ def test_wrong_input_is_refused_in_one_line(runs: tuple[str, str], tmp_path: Pat
     assert_refused(run("recommend", str(tmp_path / "none")), "there is no such folder")
     assert run("recommend", runs[0], "--max-risk", "3").returncode == 2
     make_result(judged=False).save(tmp_path)
-    assert_refused(run("recommend", str(tmp_path)), "no judgements")
+    assert_refused(run("recommend", str(tmp_path)), "no judgments")
 
 
 def in_terminal(columns: int, *arguments: str) -> str:

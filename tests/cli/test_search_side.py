@@ -114,7 +114,7 @@ def test_wrong_runs_say_the_fix(collection: Path, tmp_path: Path, content: str, 
     assert_refused(run("utility", str(tmp_path / "run.trec"), "--collection", str(collection)), *parts)
 
 
-def test_utility_wants_judgements(tmp_path: Path, collection: Path) -> None:
+def test_utility_wants_judgments(tmp_path: Path, collection: Path) -> None:
     (tmp_path / "run.trec").write_text("1 Q0 d1 1 1.0 x\n")
     assert_refused(run("utility", str(tmp_path / "run.trec")), "--qrels")
     refused = run("utility", str(tmp_path / "run.trec"), "--collection", str(collection), "-m", "nDGC@10")

@@ -1,4 +1,4 @@
-"""Text that others wrote reaches a terminal as text: it neither colours, nor rewrites, nor breaks a row."""
+"""Text that others wrote reaches a terminal as text: it neither colors, nor rewrites, nor breaks a row."""
 
 import io
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from quipukit.cli import console
 from quipukit.cli.main import _show_warning
-from quipukit.files import spreadsheet_text
+from quipukit.io.tables import spreadsheet_text
 from quipukit.terminal import say, visible
 from tests.cli.test_cli import run
 

@@ -104,7 +104,7 @@ def test_files_from_different_places(tmp_path: Path) -> None:
     assert mixed.queries()["query"].tolist() == ["other query"]
 
 
-def test_a_collection_without_judgements_or_queries(tmp_path: Path) -> None:
+def test_a_collection_without_judgments_or_queries(tmp_path: Path) -> None:
     (tmp_path / "docs.tsv").write_text(DOCS)
     collection = Folder(tmp_path)
     assert collection.qrels().empty
@@ -211,7 +211,7 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
         len(collection)
 
 
-def test_judgements_that_name_unknown_documents_are_kept_and_said(tmp_path: Path) -> None:
+def test_judgments_that_name_unknown_documents_are_kept_and_said(tmp_path: Path) -> None:
     collection = Folder(folder(tmp_path, qrels=QRELS + "".join(f"q1 0 x{i} 1\n" for i in range(5))))
     with pytest.warns(QrelsWarning, match=r"5 of 7 judged documents are not in docs\.tsv \(x0, x1, x2 \.\.\.\)"):
         assert len(collection.qrels()) == 8
@@ -220,7 +220,7 @@ def test_judgements_that_name_unknown_documents_are_kept_and_said(tmp_path: Path
         collection.qrels()
 
 
-def test_judgements_of_unknown_queries_are_left_out_and_said(tmp_path: Path) -> None:
+def test_judgments_of_unknown_queries_are_left_out_and_said(tmp_path: Path) -> None:
     collection = Folder(folder(tmp_path, qrels=QRELS + "q3 0 d1 1\n"))
     with pytest.warns(QrelsWarning, match=r"1 of 3 judged queries are not in topics\.tsv \(q3\); they are left out"):
         assert set(collection.qrels()["qid"]) == {"q1", "q2"}
@@ -238,12 +238,12 @@ def test_judgements_of_unknown_queries_are_left_out_and_said(tmp_path: Path) -> 
         ("q1 0 d1 high\n", r"qrels\.txt, line 1"),
     ],
 )
-def test_judgements_that_cannot_be_used(tmp_path: Path, qrels: str, message: str) -> None:
+def test_judgments_that_cannot_be_used(tmp_path: Path, qrels: str, message: str) -> None:
     with pytest.raises(FileError, match=message):
         Folder(folder(tmp_path, qrels=qrels)).qrels()
 
 
-def test_of_repeated_judgements_the_highest_counts(tmp_path: Path) -> None:
+def test_of_repeated_judgments_the_highest_counts(tmp_path: Path) -> None:
     with pytest.warns(QrelsWarning, match=r"qrels\.txt: .* judged more than once: 1; the highest"):
         found = Folder(folder(tmp_path, qrels="q1 0 d1 1\nq1 1 d1 2\nq1 2 d1 0\nq2 0 d2 1\n")).qrels()
     assert found.values.tolist() == [["q1", "d1", 2], ["q2", "d2", 1]]
@@ -270,7 +270,7 @@ def test_vaswani(shared_data: Path) -> None:
     assert collection.texts(["1"])["1"].startswith("compact memories have flexible capacities")
 
 
-def test_a_pool_with_topics_and_judgements_from_elsewhere(shared_data: Path) -> None:
+def test_a_pool_with_topics_and_judgments_from_elsewhere(shared_data: Path) -> None:
     dl19 = shared_data / "dl19"
     docs = shared_data / "msmarco_pool" / "docs.tsv.gz"
     collection = Folder(docs=docs, topics=dl19 / "topics.tsv", qrels=dl19 / "qrels.txt")

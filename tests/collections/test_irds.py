@@ -65,7 +65,7 @@ def corpus(irds: Any, path: Path, docs: str = "d1\tgrowth of tumours\nd2\tthe lÃ
     return irds.formats.TsvDocs(Local(path))
 
 
-def test_documents_queries_and_judgements(irds: Any, register: Any, tmp_path: Path) -> None:
+def test_documents_queries_and_judgments(irds: Any, register: Any, tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text("7\thow tumour grows\n08\tdebt law\n")
     (tmp_path / "qrels.txt").write_text("7 0 d1 2\n7 0 d2 0\n08 0 d2 1\n")
     queries = irds.formats.TsvQueries(Local(tmp_path / "queries.tsv"))
@@ -81,7 +81,7 @@ def test_documents_queries_and_judgements(irds: Any, register: Any, tmp_path: Pa
     assert dict(collection.texts(["d2", "nowhere"])) == {"d2": "the lÃ¤w of debt"}
 
 
-def test_the_corpus_alone_has_no_queries_and_no_judgements(irds: Any, register: Any, tmp_path: Path) -> None:
+def test_the_corpus_alone_has_no_queries_and_no_judgments(irds: Any, register: Any, tmp_path: Path) -> None:
     register("quipukit-test", corpus(irds, tmp_path / "docs.tsv"))
     collection = IrDataset("irds:quipukit-test")
     assert collection.qrels().empty
@@ -113,7 +113,7 @@ def test_of_trec_topics_the_title(irds: Any, register: Any, tmp_path: Path) -> N
     assert found.to_dict("records") == [{"qid": "301", "query": "International Crime"}]
 
 
-def test_of_repeated_judgements_the_highest(irds: Any, register: Any, tmp_path: Path) -> None:
+def test_of_repeated_judgments_the_highest(irds: Any, register: Any, tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("7 0 d1 1\n7 1 d1 3\n7 2 d1 0\n")
     qrels = irds.formats.TrecQrels(Local(tmp_path / "qrels.txt"), {})
     register("quipukit-test", corpus(irds, tmp_path / "docs.tsv"), qrels)
@@ -149,7 +149,7 @@ def test_real_ids_are_known_without_the_network(irds: Any) -> None:
     log_queries("aol-ia")
 
 
-def test_an_unknown_id_names_its_neighbours(irds: Any) -> None:
+def test_an_unknown_id_names_its_neighbors(irds: Any) -> None:
     with pytest.raises(InputError, match=r"no dataset 'msmarco-pasage/dev'; did you mean msmarco-passage/dev"):
         load_collection("irds:msmarco-pasage/dev")
     with pytest.raises(InputError, match="`ir_datasets list` shows them all"):

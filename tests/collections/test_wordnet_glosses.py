@@ -1,4 +1,4 @@
-"""The built-in collection: its documents, the rule of its judgements, its queries, and the log around them."""
+"""The built-in collection: its documents, the rule of its judgments, its queries, and the log around them."""
 
 import hashlib
 import statistics
@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from quipukit.bm25.index import SmallIndex
 from quipukit.collections import wordnet_log
 from quipukit.collections.wordnet_glosses import Topic, WordNetGlosses, judge, topics
 from quipukit.collections.wordnet_log import Entry, query_log
 from quipukit.errors import InputError, ResourceError
 from quipukit.frames import QRELS, QUERIES
 from quipukit.lexical import stems, text_words
-from quipukit.smallindex import SmallIndex
 from quipukit.text import key
-from quipukit.wordnet import WordNet, load_wordnet
+from quipukit.wordnet.database import WordNet, load_wordnet
 
 LOG_SHA256 = "3f8f632c1fe7780fde966a682715d534066d45d90b971c4d1142b11b7062efa0"
 
@@ -70,7 +70,7 @@ def test_the_fingerprint_belongs_to_the_data(collection: WordNetGlosses, monkeyp
     assert WordNetGlosses().fingerprint != collection.fingerprint
 
 
-# --- queries and judgements ---------------------------------------------------------------------------------------
+# --- queries and judgments ---------------------------------------------------------------------------------------
 
 
 def test_the_queries(collection: WordNetGlosses) -> None:
@@ -91,7 +91,7 @@ def test_every_query_names_its_concept(collection: WordNetGlosses) -> None:
             assert any(words and words <= asked for words in named), (topic.query, lemmas)
 
 
-def test_the_rule_of_the_judgements() -> None:
+def test_the_rule_of_the_judgments() -> None:
     wordnet = load_wordnet()
     syphilis = judge(wordnet, ["n14133985"])
     by_name = {wordnet.synset(id).lemmas[0]: grade for id, grade in syphilis.items()}
@@ -104,7 +104,7 @@ def test_the_rule_of_the_judgements() -> None:
     assert len(by_name) == 8
 
 
-def test_the_highest_judgement_counts() -> None:
+def test_the_highest_judgment_counts() -> None:
     wordnet = load_wordnet()
     disease, syphilis = "n14133159", "n14133985"
     assert judge(wordnet, [disease])[syphilis] == 2
@@ -114,7 +114,7 @@ def test_the_highest_judgement_counts() -> None:
         assert set(both) == set(judge(wordnet, [disease])) | set(judge(wordnet, [syphilis]))
 
 
-def test_the_judgements_fit_the_documents_and_queries(collection: WordNetGlosses, documents: dict[str, str]) -> None:
+def test_the_judgments_fit_the_documents_and_queries(collection: WordNetGlosses, documents: dict[str, str]) -> None:
     qrels = QRELS.check(collection.qrels())
     assert set(qrels["docno"]) <= set(documents)
     assert set(qrels["qid"]) == set(collection.queries()["qid"])
@@ -205,11 +205,11 @@ def test_a_log_too_small_for_its_crowds_is_refused(collection: WordNetGlosses) -
         collection.query_log(size=1_000)
 
 
-def test_every_query_has_a_hundred_neighbours(collection: WordNetGlosses, log: list[Entry]) -> None:
+def test_every_query_has_a_hundred_neighbors(collection: WordNetGlosses, log: list[Entry]) -> None:
     about = Counter(entry.synset for entry in log)
     counts = [sum(about[id] for id in nearby(collection.wordnet, topic)) - 1 for topic in topics()]
     assert min(counts) >= 100, (min(counts), statistics.median(counts))
-    assert statistics.median(counts) < 5_000  # a neighbourhood, not the log
+    assert statistics.median(counts) < 5_000  # a neighborhood, not the log
 
 
 def nearby(wordnet: WordNet, topic: Topic) -> set[str]:
@@ -226,10 +226,10 @@ def nearby(wordnet: WordNet, topic: Topic) -> set[str]:
 
 def test_crowds_do_not_tell_the_queries_apart(log: list[Entry]) -> None:
     ours = {topic.synsets[0] for topic in topics()}
-    crowds = {centre: size for centre, size in Counter(entry.centre for entry in log).items() if size >= 100}
+    crowds = {center: size for center, size in Counter(entry.center for entry in log).items() if size >= 100}
     assert len(crowds) >= 3 * len(ours)
-    own = statistics.median(size for centre, size in crowds.items() if centre in ours)
-    others = statistics.median(size for centre, size in crowds.items() if centre not in ours)
+    own = statistics.median(size for center, size in crowds.items() if center in ours)
+    others = statistics.median(size for center, size in crowds.items() if center not in ours)
     assert own == pytest.approx(others, abs=5)
 
 

@@ -79,7 +79,7 @@ def test_the_vectors_are_those_of_sentence_transformers(rows):
 
 
 def test_long_texts_are_cut_at_256_tokens_and_short_ones_are_not_filled(encoder):
-    assert [len(tokens) for tokens in encoder._network.tokenise(["debt " * 1000, "debt", ""])] == [256, 3, 2]
+    assert [len(tokens) for tokens in encoder._network.tokenize(["debt " * 1000, "debt", ""])] == [256, 3, 2]
 
 
 def test_any_text_can_be_encoded(encoder):

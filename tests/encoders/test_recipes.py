@@ -69,7 +69,7 @@ POOLINGS = {
 
 @pytest.mark.parametrize("mode", POOLINGS)
 def test_every_pooling_of_sentence_transformers(tiny, tmp_path, mode):
-    folder = add_modules(shutil.copytree(tiny, tmp_path / "m"), {"pooling_mode": mode}, normalise=mode == "max")
+    folder = add_modules(shutil.copytree(tiny, tmp_path / "m"), {"pooling_mode": mode}, normalize=mode == "max")
     rows = SentenceEncoder(str(folder)).encode(TEXTS)
     assert rows == pytest.approx(by_hand(folder, "", POOLINGS[mode], unit=mode == "max"), abs=1e-5)
 
@@ -102,7 +102,7 @@ def test_two_poolings_are_joined(tiny, tmp_path):
 
 
 def test_options_outrank_everything(tiny):
-    encoder = load_encoder(str(tiny), pooling="cls", similarity="dot", query_prefix="query: ", normalise=True)
+    encoder = load_encoder(str(tiny), pooling="cls", similarity="dot", query_prefix="query: ", normalize=True)
     assert encoder.similarity == "dot"
     assert encoder.encode(TEXTS, "query") == pytest.approx(by_hand(tiny, "query: ", first, unit=True), abs=1e-5)
     with pytest.raises(InputError, match="no option 'poling'; there are document_prefix, max_length"):
@@ -151,7 +151,7 @@ def test_the_length_in_a_models_files_counts(tiny, tmp_path):
     assert SentenceEncoder(str(folder)).recipe.max_length == 12
 
 
-def test_the_fingerprint_is_that_of_weights_tokeniser_and_recipe(tiny, tmp_path):
+def test_the_fingerprint_is_that_of_weights_tokenizer_and_recipe(tiny, tmp_path):
     plain = SentenceEncoder(str(tiny)).fingerprint
     copy = shutil.copytree(tiny, tmp_path / "another-name")
     assert SentenceEncoder(str(copy)).fingerprint == plain
@@ -159,7 +159,7 @@ def test_the_fingerprint_is_that_of_weights_tokeniser_and_recipe(tiny, tmp_path)
     assert SentenceEncoder(str(copy)).fingerprint == plain
     different = [
         SentenceEncoder(str(tiny), **options).fingerprint
-        for options in ({"pooling": "cls"}, {"query_prefix": "q "}, {"max_length": 10}, {"normalise": True})
+        for options in ({"pooling": "cls"}, {"query_prefix": "q "}, {"max_length": 10}, {"normalize": True})
     ]
     weights = bytearray((copy / "model.safetensors").read_bytes())
     weights[-1] ^= 1

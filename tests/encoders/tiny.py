@@ -15,7 +15,7 @@ _MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def tiny_model(folder: Path, architecture: str = "bert", *, positions: int = 64, width: int = 16) -> Path:
-    """Write a random model with its tokeniser, as ``save_pretrained`` leaves them: no word about pooling."""
+    """Write a random model with its tokenizer, as ``save_pretrained`` leaves them: no word about pooling."""
     import torch
     import transformers
 
@@ -71,10 +71,10 @@ def _write_tokenizer(folder: Path, vocabulary: list[str]) -> None:
 
 
 def add_modules(
-    folder: Path, pooling: dict[str, Any], *, normalise: bool = False, own: dict[str, Any] | None = None
+    folder: Path, pooling: dict[str, Any], *, normalize: bool = False, own: dict[str, Any] | None = None
 ) -> Path:
     """Add the files by which a sentence-transformers model says how its vectors are made."""
-    kinds = ["Transformer", "Pooling", *(["Normalize"] if normalise else [])]
+    kinds = ["Transformer", "Pooling", *(["Normalize"] if normalize else [])]
     paths = ["", "1_Pooling", "2_Normalize"]
     modules = [
         {"idx": number, "name": str(number), "path": paths[number], "type": f"sentence_transformers.models.{kind}"}

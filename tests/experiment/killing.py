@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from quipukit import home, results
+from quipukit import results, storage
 from quipukit.experiment import pieces, run, watch
 from quipukit.experiment.codeprint import ROOMS, code_of
-from quipukit.wordnet import load_wordnet
+from quipukit.wordnet.database import load_wordnet
 from tests.experiment import tiny
 
 # Around the writing of a file: nothing there yet, half of the draft, the whole draft, the file in its place.
@@ -37,13 +37,13 @@ for stage in ROOMS:
 
 
 def deadly(fatal: int, moment: str) -> Callable[[Path], Any]:
-    """Return a ``new_file`` that ends the process around its call number ``fatal``, counted from 0."""
+    """Return a ``atomic_write`` that ends the process around its call number ``fatal``, counted from 0."""
     numbers = itertools.count()
 
     @contextlib.contextmanager
-    def new_file(path: Path) -> Iterator[Path]:
+    def atomic_write(path: Path) -> Iterator[Path]:
         doomed = next(numbers) == fatal
-        with home.new_file(path) as draft:
+        with storage.atomic_write(path) as draft:
             if doomed and moment == "before":
                 _die()
             yield draft
@@ -55,7 +55,7 @@ def deadly(fatal: int, moment: str) -> Callable[[Path], Any]:
         if doomed:
             _die()
 
-    return new_file
+    return atomic_write
 
 
 def _die() -> None:
@@ -68,7 +68,7 @@ def child(collection: Path, out: Path, cache: Path, fatal: int, moment: str, cha
     tiny.no_model(patch, cache)
     replaced = deadly(fatal, moment)
     for module in (run, pieces, results, watch):
-        patch.setattr(module, "new_file", replaced)
+        patch.setattr(module, "atomic_write", replaced)
     tiny.run(collection, out, **changes)
 
 

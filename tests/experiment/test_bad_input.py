@@ -11,7 +11,7 @@ import pytest
 import quipukit as qk
 from quipukit.errors import FileError, InputError, QuipukitError, ResourceError, SpecError
 from quipukit.experiment import run
-from quipukit.experiment.watch import Watch
+from quipukit.progress import ProgressListener
 from quipukit.results import Result
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
@@ -19,7 +19,7 @@ from tests.experiment.conftest import Whole
 SMALL: dict[str, Any] = {"specs": ["AEA@3"], "systems": (("bm25", "bm25"),)}
 
 
-class Listener(Watch):
+class Listener(ProgressListener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ def test_a_grid_of_which_nothing_is_left_is_refused(village: Path, tmp_path: Pat
         tiny.run(village, tmp_path / "out", specs=["CMP@0"], skip_invalid=True)
 
 
-# --- judgements ---
+# --- judgments ---
 
 
 @pytest.fixture
@@ -67,29 +67,29 @@ def unjudged(village: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_without_judgements_risk_is_measured_and_that_is_said(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
+def test_without_judgments_risk_is_measured_and_that_is_said(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
     listener = Listener()
     found = tiny.run(unjudged, tmp_path / "out", listener)
     assert listener.lines == [
-        "unjudged has no judgements: risk is measured, utility and QuIPU are not; give judgements with --qrels."
+        "unjudged has no judgments: risk is measured, utility and QuIPU are not; give judgments with --qrels."
     ]
     assert not found.judged and not Result.load(tmp_path / "out").judged
     risks = whole.result.scores[whole.result.scores["side"] == "risk"]
     pd.testing.assert_frame_equal(found.scores, risks.reset_index(drop=True), check_exact=True)
     for ask in (found.quipu, found.points):
-        with pytest.raises(InputError, match="unjudged has no judgements"):
+        with pytest.raises(InputError, match="unjudged has no judgments"):
             ask()
 
 
 @pytest.mark.slow
-def test_judgements_that_come_later_cost_the_utility_alone(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
+def test_judgments_that_come_later_cost_the_utility_alone(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
     tiny.run(unjudged, tmp_path / "out")
-    tiny.write_judgements(unjudged, tiny.judgements())
+    tiny.write_judgments(unjudged, tiny.judgments())
     found = tiny.run(unjudged, tmp_path / "out")
     pd.testing.assert_frame_equal(found.scores, whole.result.scores, check_exact=True)
 
 
-def test_judgements_of_other_queries_are_refused(village: Path, tmp_path: Path) -> None:
+def test_judgments_of_other_queries_are_refused(village: Path, tmp_path: Path) -> None:
     judged = pd.DataFrame({"qid": ["x"], "docno": ["moon-00"], "relevance": [1]})
     with pytest.raises(InputError, match="check that topics and qrels belong together"):
         tiny.run(village, tmp_path / "out", qrels=judged)
@@ -145,7 +145,7 @@ def test_a_folder_that_may_not_be_written_is_named(
         "[]",
         "null",
         '{"options": {}, "given": []}',
-        '{"options": {"colour": "red"}}',
+        '{"options": {"color": "red"}}',
         '{"options": 5}',
         b"\xff",
     ],
@@ -194,7 +194,7 @@ def test_a_mended_mistake_finds_the_folder_free(village: Path, tmp_path: Path) -
         ({"systems": (("bm25", "no-such-model"),)}, "no-such-model"),
         ({"systems": ("bm25", "bm25")}, "systems are pairs of names"),
         ({"systems": (("bm25",),)}, "systems are pairs"),
-        ({"colour": "red"}, "there is no option 'colour'; there are collection"),
+        ({"color": "red"}, "there is no option 'color'; there are collection"),
         ({"specs": ["CMQ@3"]}, "did you mean CMP"),
         ({"specs": ["CMP@5"], "epsilons": [1, 2]}, "no mechanism takes epsilons"),
         ({"log": None}, "give one with --log FILE"),

@@ -24,10 +24,10 @@ from quipukit.errors import InputError, ResourceError
 from quipukit.experiment import cluster, stages
 from quipukit.experiment import worker as at_work
 from quipukit.experiment.cluster import dask_help
-from quipukit.experiment.watch import Progress, Watch
-from quipukit.home import cache_home
 from quipukit.obfuscation import obfuscate_with_notes
+from quipukit.progress import Progress, ProgressListener
 from quipukit.results import Result
+from quipukit.storage import cache_home
 from tests.experiment.moody import Words, set_mood
 
 distributed = pytest.importorskip("distributed")
@@ -47,7 +47,7 @@ SPECS = ("CMP@5", "CMP@10", "TEM@2")
 
 
 def write_collection(folder: Path) -> Path:
-    """Write documents, topics, judgements and vectors."""
+    """Write documents, topics, judgments and vectors."""
     folder.mkdir(parents=True)
     documents = [f"d{number:02d}\t{LOG[number * 3]} beside {LOG[number * 2]}" for number in range(20)]
     words = list(dict.fromkeys(" ".join([*LOG, *TOPICS.values()]).replace("grobnic", "").split()))
@@ -152,7 +152,7 @@ def pieces(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.parquet")}
 
 
-class At(Watch):
+class At(ProgressListener):
     """Calls something once, when a stage first reports progress."""
 
     def __init__(self, stage: str, call: Callable[[], Any]) -> None:

@@ -58,12 +58,12 @@ def test_the_plan_runs_nothing(village: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_judgements_that_is_said(village: Path, tmp_path: Path) -> None:
+def test_without_judgments_that_is_said(village: Path, tmp_path: Path) -> None:
     topics = tiny.write_collection(tmp_path / "unjudged")
     (topics / "qrels.txt").unlink()
     done = run(*tiny.command(topics, tmp_path / "out"), "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "unjudged has no judgements: risk is measured, utility and QuIPU are not" in done.stderr
+    assert "unjudged has no judgments: risk is measured, utility and QuIPU are not" in done.stderr
 
 
 # --- Ctrl-C ---

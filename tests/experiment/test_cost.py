@@ -7,7 +7,7 @@ import pytest
 
 from quipukit.experiment.cost import RATES, Plan, Step, estimate, in_words
 from quipukit.experiment.inputs import Options
-from quipukit.text import tokenise
+from quipukit.text import tokenize
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
 
@@ -26,7 +26,7 @@ def test_amounts_are_those_of_the_plan(village: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     plan = estimate(options(village))
     assert (plan.cells, plan.finished) == (tiny.CELLS, 0)
-    words = sum(len(tokenise(query)) for query in tiny.TOPICS.values())
+    words = sum(len(tokenize(query)) for query in tiny.TOPICS.values())
     found = amounts(plan)
     assert found["obfuscate"] == words * 3 * tiny.CELLS
     assert found["encode the log"] == 83  # 80, and the three topics that it lacks

@@ -13,10 +13,10 @@ import quipukit as qk
 from quipukit.errors import InputError
 from quipukit.experiment.inputs import Options
 from quipukit.experiment.run import run
-from quipukit.experiment.watch import Watch
 from quipukit.frames import SETTING
+from quipukit.progress import ProgressListener
 from quipukit.report import tables
-from quipukit.report.blocks import blocks_of
+from quipukit.report.views import blocks_of
 from quipukit.results import TABLES, Result
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
@@ -24,7 +24,7 @@ from tests.experiment.conftest import Whole
 ONE_SYSTEM = (("bm25", "bm25"),)
 
 
-class Listener(Watch):
+class Listener(ProgressListener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -376,7 +376,7 @@ def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
 def test_vaswani_from_end_to_end(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "vaswani"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # judgements of documents that the collection lacks
+        warnings.simplefilter("ignore", UserWarning)  # judgments of documents that the collection lacks
         found = qk.evaluate(
             folder,
             ["CMP@10", "TEM@5"],

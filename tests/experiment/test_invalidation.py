@@ -46,9 +46,9 @@ def change_topic(folder: Path) -> None:
     tiny.write_topics(folder, tiny.TOPICS | {"q3": "bread recipe for a captain"})
 
 
-def change_judgement(folder: Path) -> None:
-    (qid, docno, _), *rest = tiny.judgements()
-    tiny.write_judgements(folder, [(qid, docno, 1), *rest])
+def change_judgment(folder: Path) -> None:
+    (qid, docno, _), *rest = tiny.judgments()
+    tiny.write_judgments(folder, [(qid, docno, 1), *rest])
 
 
 def change_log(folder: Path) -> None:
@@ -69,7 +69,7 @@ def change_document(folder: Path) -> None:
     [
         # Random too: another text under the same id has noise of its own.
         (change_topic, everything(CELLS)),
-        (change_judgement, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS)),
+        (change_judgment, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS)),
         (change_log, {"attack": CELLS, "guesses": CELLS}),
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
@@ -94,7 +94,7 @@ def test_a_changed_input_costs_what_depends_on_it(
 
 
 @pytest.mark.parametrize(
-    "change", [change_document, *slowly(change_topic, change_judgement, change_log, change_vectors)]
+    "change", [change_document, *slowly(change_topic, change_judgment, change_log, change_vectors)]
 )
 def test_a_changed_input_leaves_nothing_stale(
     finished: Path, changed: Path, tmp_path: Path, change: Callable[[Path], None]
@@ -110,7 +110,7 @@ def test_a_changed_input_leaves_nothing_stale(
 def test_an_input_that_is_changed_back_costs_nothing(
     whole: Whole, finished: Path, changed: Path, village: Path, saved: Saved
 ) -> None:
-    change_judgement(changed)
+    change_judgment(changed)
     run_in(finished, changed)
     shutil.copy(village / "qrels.txt", changed / "qrels.txt")
     saved()

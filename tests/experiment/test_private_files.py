@@ -9,7 +9,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.cli import main
-from quipukit.home import locked, make_folder, new_file, new_folder
+from quipukit.storage import atomic_folder, atomic_write, locked, make_folder
 from tests.experiment import tiny
 
 
@@ -75,10 +75,10 @@ def test_folders_that_were_there_keep_their_mode(place: Path, tmp_path: Path, mo
 
 def test_the_ways_to_write(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
-    with new_file(tmp_path / "a" / "b" / "file.txt") as draft:
+    with atomic_write(tmp_path / "a" / "b" / "file.txt") as draft:
         draft.unlink()
         draft.write_text("made anew by the writer")
-    with new_folder(tmp_path / "c" / "d") as folder:
+    with atomic_folder(tmp_path / "c" / "d") as folder:
         (folder / "inner").mkdir()
         (folder / "inner" / "file").write_text("x")
     with locked(tmp_path / "a"):
@@ -96,7 +96,7 @@ def test_a_folder_is_closed_to_others_and_its_programs_still_run(tmp_path: Path)
     elsewhere = tmp_path / "elsewhere.txt"
     elsewhere.write_text("not ours")
     elsewhere.chmod(0o644)
-    with new_folder(tmp_path / "made") as folder:
+    with atomic_folder(tmp_path / "made") as folder:
         for name, mode in (("program", 0o755), ("data", 0o644)):
             (folder / name).write_text("")
             (folder / name).chmod(mode)

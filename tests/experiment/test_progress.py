@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quipukit.experiment import stage_view
-from quipukit.experiment.watch import Progress, Watch
+from quipukit.progress import Progress, ProgressListener
 from tests.experiment import tiny
 
 
@@ -60,7 +60,7 @@ def test_a_notebook_shows_the_stages(village: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_watch_is_told_instead(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Listener(Watch):
+    class Listener(ProgressListener):
         told: list[str] = []  # noqa: RUF012
 
         def stage(self, name: str, unit: str) -> Progress:

@@ -239,15 +239,15 @@ def test_a_run_of_another_process_is_seen(village: Path, cache: Path, tmp_path: 
 
 
 def full(number: int) -> Callable[[Path], Any]:
-    """Return a ``new_file`` that finds the disk full at its call number ``number``, and ever after."""
+    """Return a ``atomic_write`` that finds the disk full at its call number ``number``, and ever after."""
     calls = iter(range(10_000))
 
-    def new_file(path: Path) -> Any:
+    def atomic_write(path: Path) -> Any:
         if next(calls) >= number:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return killing.home.new_file(path)
+        return killing.home.atomic_write(path)
 
-    return new_file
+    return atomic_write
 
 
 @pytest.mark.parametrize("number", [MANIFEST - 2, *slowly(0, 7, 33, MANIFEST, WRITES - 1)])
@@ -258,7 +258,7 @@ def test_a_full_disk_stops_cleanly_and_the_run_goes_on_after(
     with monkeypatch.context() as patch:
         stand_in = full(number)
         for module in (run, pieces, killing.results, watch):
-            patch.setattr(module, "new_file", stand_in)
+            patch.setattr(module, "atomic_write", stand_in)
         with pytest.raises(ResourceError) as caught:
             tiny.run(village, out)
     message = str(caught.value)

@@ -11,7 +11,7 @@ import quipukit as qk
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.experiment.inputs import Options
-from quipukit.files import read_obfuscated
+from quipukit.io.obfuscated import read_obfuscated
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
 from tests.experiment import tiny

@@ -14,7 +14,7 @@ import quipukit as qk
 from quipukit.encoders import load as encoders
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.experiment import stages
-from quipukit.experiment.watch import Watch
+from quipukit.progress import ProgressListener
 from quipukit.results import Result
 
 SPECS = ("CMP@5", "CMP@10", "TEM@2", "AEA@3")
@@ -60,8 +60,8 @@ def log_queries() -> list[str]:
     return [*made[:78], TOPICS["q2"], TOPICS["q5"]]
 
 
-def judgements() -> list[tuple[str, str, int]]:
-    """Return judgements: of two grades, with documents that are not relevant among them."""
+def judgments() -> list[tuple[str, str, int]]:
+    """Return judgments: of two grades, with documents that are not relevant among them."""
     themes = ("harbour", "garden", "kitchen", "school", "moon")
     return [
         (qid, f"{theme}-{number:02d}", (2, 1, 1, 0)[place])
@@ -77,11 +77,11 @@ def vocabulary() -> list[str]:
 
 
 def write_collection(folder: Path) -> Path:
-    """Write documents, topics, judgements, log and vectors to a folder."""
+    """Write documents, topics, judgments, log and vectors to a folder."""
     folder.mkdir(parents=True)
     write_lines(folder / "docs.tsv", (f"{docno}\t{text}" for docno, text in documents().items()))
     write_topics(folder, TOPICS)
-    write_judgements(folder, judgements())
+    write_judgments(folder, judgments())
     write_lines(folder / "log.txt", log_queries())
     write_vectors(folder / "vectors.txt")
     return folder
@@ -95,13 +95,13 @@ def write_topics(folder: Path, topics: dict[str, str]) -> None:
     write_lines(folder / "topics.tsv", (f"{qid}\t{text}" for qid, text in topics.items()))
 
 
-def write_judgements(folder: Path, judged: list[tuple[str, str, int]]) -> None:
+def write_judgments(folder: Path, judged: list[tuple[str, str, int]]) -> None:
     write_lines(folder / "qrels.txt", (f"{qid} 0 {docno} {grade}" for qid, docno, grade in judged))
 
 
 def write_vectors(path: Path, seed: int = 1) -> None:
     words = vocabulary()
-    # Neighbours about 1 apart: epsilon 5 then changes many words and leaves some.
+    # Neighbors about 1 apart: epsilon 5 then changes many words and leaves some.
     matrix = np.random.default_rng(seed).normal(size=(len(words), 8)).round(3)
     write_lines(path, (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, matrix, strict=True)))
 
@@ -164,7 +164,7 @@ def choices(folder: Path, **changes: Any) -> dict[str, Any]:
     return {**usual, **changes}
 
 
-def run(folder: Path, out: Path | None = None, watch: Watch | None = None, **changes: Any) -> Result:
+def run(folder: Path, out: Path | None = None, watch: ProgressListener | None = None, **changes: Any) -> Result:
     """Run the tiny experiment."""
     return qk.evaluate(**choices(folder, **changes), out=out, watch=watch)
 

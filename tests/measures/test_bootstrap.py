@@ -12,7 +12,7 @@ from quipukit.errors import InputError
 from quipukit.frames import POINTS, SCORES
 from quipukit.measures.bootstrap import Side, bootstrap_scores, compare, grids, holm, per_query, points
 from quipukit.measures.quipu import quipu_score, quipu_table
-from tests.statistics import refuted
+from tests.stat_checks import refuted
 
 Scores = pd.DataFrame
 

@@ -23,7 +23,7 @@ from quipukit.measures.deniability import (
 from quipukit.mechanisms.base import Mechanism
 from quipukit.obfuscation import mechanism
 from quipukit.vectors.store import Vectors
-from tests.statistics import assert_binomial, assert_chi2, refuted
+from tests.stat_checks import assert_binomial, assert_chi2, refuted
 
 NAMES = ["cat", "dog", "fish", "bird", "horse", "mouse", "cow", "hen"]
 CLOSED = [
@@ -245,7 +245,7 @@ def test_puc_by_hand() -> None:
         (lambda v: conditional_entropy(bound("SanText@1", v), ["cat"], [1, 2]), "prior"),
         (lambda v: puc(0.5, 0, {"a": 1}), "original utility"),
         (lambda v: puc(0.5, 1, {}), "component"),
-        (lambda v: puc(0.5, 1, {"a": 1.2}), "normalise"),
+        (lambda v: puc(0.5, 1, {"a": 1.2}), "normalize"),
         (lambda v: puc(0.5, 1, {"a": 1}, alpha=2), "alpha"),
     ],
 )

@@ -15,7 +15,7 @@ from quipukit.measures.intervals import (
     queries_needed,
     upper_bounds,
 )
-from tests.statistics import refuted
+from tests.stat_checks import refuted
 
 
 def column(*scores: float) -> np.ndarray:

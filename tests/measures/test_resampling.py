@@ -16,7 +16,7 @@ from quipukit.measures.resampling import (
     judge_unpaired,
     studentized_intervals,
 )
-from tests.statistics import refuted
+from tests.stat_checks import refuted
 
 UNIT = (-1.0, 1.0)
 

@@ -19,7 +19,7 @@ from quipukit.measures.risk import (
     risk,
     risk_by_log_size,
 )
-from tests.statistics import assert_binomial, assert_ks, refuted
+from tests.stat_checks import assert_binomial, assert_ks, refuted
 
 
 def ranks(*counts: tuple[int, int], value: float = 5.0) -> pd.DataFrame:

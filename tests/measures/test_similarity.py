@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import InputError
-from quipukit.files import read_obfuscated
+from quipukit.io.obfuscated import read_obfuscated
 from quipukit.measures.similarity import bert_score, failure_rates, jaccard, similarity
 from quipukit.text import key
 

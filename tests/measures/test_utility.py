@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from quipukit.errors import FrameError, InputError
+from quipukit.io.trec import read_qrels, read_run
 from quipukit.measures.utility import empty_pools, mean_scores, utility
-from quipukit.trec import read_qrels, read_run
 
 PUBLIC_RUNS = {
     "BM25": 0.5058,

@@ -15,8 +15,8 @@ from quipukit.lexical import STOP_WORDS
 from quipukit.mechanisms.aea import AEA, _below, _combination, _draw, _relatives
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.specs import spec
-from quipukit.text import key, tokenise
-from quipukit.wordnet import POS, load_wordnet
+from quipukit.text import key, tokenize
+from quipukit.wordnet.database import POS, load_wordnet
 
 QUERIES = [
     "how tumour grows",
@@ -96,7 +96,7 @@ def test_stop_words_and_unknown_words_have_no_candidates(word: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"level": 5, "senses": "all"}, {"keep_stopwords": True}])
 def test_no_word_of_the_query_is_sent(query: str, options: dict[str, object]) -> None:
     wordnet = load_wordnet()
-    tokens = tokenise(query)
+    tokens = tokenize(query)
     found = run(query, 200, **options)
     assert found.texts
     assert len(set(found.texts)) == len(found.texts)
@@ -151,7 +151,7 @@ def test_a_word_is_not_sent_as_a_possessive_or_inflected(word: str, form: str) -
     assert form not in AEA(level=3, senses="all").candidates(word)
     assert form not in run(f"{word} crime", 500, senses="all").texts
     # The other way round, too: what is asked for is the possessive.
-    assert mechanism._without((word, "else"), mechanism._forms(tokenise(f"{word}'s"))) == ("else",)
+    assert mechanism._without((word, "else"), mechanism._forms(tokenize(f"{word}'s"))) == ("else",)
 
 
 def test_no_lemma_has_a_candidate_that_is_an_inflection_of_it() -> None:

@@ -122,7 +122,7 @@ def test_small_and_large_epsilon():
 def test_unknown_words_join_the_group_nearest_to_the_mean():
     vectors = Vectors(["a", "b", "c", "d"], [[0.0], [1.0], [10.0], [12.0]])
     mechanism = CusText(epsilon=2, k=2, vectors=vectors)
-    # Groups {0, 1} and {10, 12} with centres 0.5 and 11; the mean is 5.75, as far from one as from the other.
+    # Groups {0, 1} and {10, 12} with centers 0.5 and 11; the mean is 5.75, as far from one as from the other.
     found = law(mechanism, "unknown")
     assert np.flatnonzero(found).tolist() == [0, 1]
     np.testing.assert_allclose(found[:2], expected(np.array([5.75, 4.75]), 2), rtol=1e-9)

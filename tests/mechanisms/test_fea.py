@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quipukit.bm25.index import SmallIndex
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import NoGuarantee
 from quipukit.lexical import STOP_WORDS, content_words, stem, stems, text_words
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.mechanisms.fea import FEA, local_index, term_sets, window_queries, windows
 from quipukit.obfuscation import obfuscate_with_notes
-from quipukit.smallindex import SmallIndex
 from quipukit.specs import spec
-from quipukit.text import key, tokenise
-from quipukit.wordnet import load_wordnet
+from quipukit.text import key, tokenize
+from quipukit.wordnet.database import load_wordnet
 
 QUERIES = ["how tumour grows", "do goldfish grow", "who is robert gray", "causes of military suicide", "wifi"]
 TOPIC = ["bravo", "charlie", "delta", "echo", "foxtrot"]
@@ -208,7 +208,7 @@ def test_sensitive_words_are_those_of_wordnet() -> None:
 def is_clean(query: str, texts: list[str]) -> bool:
     """Tell whether no word of the texts is, or has the stem of, a word of the query or a relative of one."""
     wordnet = load_wordnet()
-    own = set(tokenise(query)) | set(text_words(query)) | set(content_words(key(query).replace("'", " ")))
+    own = set(tokenize(query)) | set(text_words(query)) | set(content_words(key(query).replace("'", " ")))
     related: set[str] = set()
     for word in own - STOP_WORDS:
         for synset in wordnet.synsets(word):

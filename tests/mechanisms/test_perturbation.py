@@ -17,7 +17,7 @@ from quipukit.mechanisms.mahalanobis import Mahalanobis, ellipsoid
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl, acceptance
 from quipukit.vectors import nearest
 from quipukit.vectors.store import Vectors
-from tests.statistics import assert_binomial, refuted
+from tests.stat_checks import assert_binomial, refuted
 
 ALL = [CMP, Mahalanobis, VickreyCMP, VickreyMhl]
 

@@ -45,24 +45,24 @@ class Still(CMP):
 
 
 class Near(SanText):
-    """Looks at the place alone: its neighbourhood is the word itself."""
+    """Looks at the place alone: its neighborhood is the word itself."""
 
     name = "Near"
 
-    def neighbourhood(self, place: Place) -> SortedRow:
-        near = super().neighbourhood(place)
+    def neighborhood(self, place: Place) -> SortedRow:
+        near = super().neighborhood(place)
         return SortedRow(near.rows[:1], near.distances[:1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reach(SanText):
-    """Its neighbourhood depends on an option and on epsilon, and its keys do not."""
+    """Its neighborhood depends on an option and on epsilon, and its keys do not."""
 
     name = "Reach"
     reach: int = 1
 
-    def neighbourhood(self, place: Place) -> SortedRow:
-        near = super().neighbourhood(place)
+    def neighborhood(self, place: Place) -> SortedRow:
+        near = super().neighborhood(place)
         count = self.reach if self.epsilon < 5 else 2 * self.reach
         return SortedRow(near.rows[:count], near.distances[:count])
 
@@ -188,7 +188,7 @@ class First(VickreyCMP):
     [
         (Verbatim, "passes of CusText"),
         (Nearest, "law of SanText"),
-        (Near, "neighbourhood of SanText"),
+        (Near, "neighborhood of SanText"),
         (Pointed, "_ellipsoid of Mahalanobis"),
         (Still, "stretch of CMP"),
         (Grandchild, "stretch of CMP"),

@@ -31,7 +31,7 @@ def cloud() -> Vectors:
 
 @functools.cache
 def lopsided() -> Vectors:
-    """One lonely word and a crowd: the normalising sums differ as much as they can."""
+    """One lonely word and a crowd: the normalizing sums differ as much as they can."""
     rng = np.random.default_rng(9)
     crowd = 2 + 1e-3 * rng.standard_normal((40, 2))
     return Vectors([f"xx{a}{b}" for a in "abcdefgh" for b in "abcde"] + ["lonely"], np.vstack([crowd, [[0.0, 0.0]]]))
@@ -98,7 +98,7 @@ def test_samples_follow_the_closed_form(name, word):
     points = 100_000
     if name == "WBB published":
         place = Place(place.point, place.row, mechanism.query_context([place]))
-    rows = mechanism.sample(mechanism.neighbourhood(place), (np.arange(points) + 0.5) / points)
+    rows = mechanism.sample(mechanism.neighborhood(place), (np.arange(points) + 0.5) / points)
     counts = np.bincount(rows, minlength=60)
     law = np.exp([mechanism.log_prob(y, token) for y in cloud().words])
     assert np.abs(counts - points * law).max() <= 2
@@ -247,15 +247,15 @@ def test_random_words_say_nothing():
 # --- batches ------------------------------------------------------------------------------------------------------
 
 
-def test_a_neighbourhood_is_made_once_for_all_settings(monkeypatch):
+def test_a_neighborhood_is_made_once_for_all_settings(monkeypatch):
     made = []
-    build = Sampling.neighbourhood
+    build = Sampling.neighborhood
 
     def record(self, place):
         made.append(place.row)
         return build(self, place)
 
-    monkeypatch.setattr(Sampling, "neighbourhood", record)
+    monkeypatch.setattr(Sampling, "neighborhood", record)
     from quipukit.obfuscation import obfuscate
 
     specs = ["SanText@1", "SanText@5", "TEM@1", "TEM@5"]

@@ -107,14 +107,14 @@ def test_a_place_far_from_every_word():
     far = Vectors(["a", "b"], [[-1e3], [1e3]])
     tem = TEM(epsilon=10, vectors=far)
     np.testing.assert_allclose(law(tem, "unknown"), [0.5, 0.5])
-    near = tem.neighbourhood(Place(far.mean, -1))
+    near = tem.neighborhood(Place(far.mean, -1))
     assert tem.sample(near, np.array([0.0, 0.49, 0.51, math.nextafter(1.0, 0.0)])).tolist() == [0, 0, 1, 1]
 
 
 def test_the_largest_uniform_number_gives_the_last_word():
     for gamma in (0.0, 0.5, 1.0, 50.0):
         tem = TEM(epsilon=3, gamma=gamma, vectors=cloud())
-        near = tem.neighbourhood(Place(cloud().matrix[5].astype(np.float64), 5))
+        near = tem.neighborhood(Place(cloud().matrix[5].astype(np.float64), 5))
         rows = tem.sample(near, np.array([0.0, math.nextafter(1.0, 0.0)]))
         assert rows.tolist() == [near.rows[0], near.rows[-1]]
 

@@ -20,7 +20,7 @@ from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl
 from quipukit.mechanisms.wbb import WBB
 from quipukit.mechanisms.words import OOV_POLICIES, WordMechanism, find_sites, uniform_rows
-from quipukit.text import tokenise
+from quipukit.text import tokenize
 from quipukit.vectors.store import Vectors
 
 WORDS = ["cat", "dog", "house", "garden", "river", "city", "train", "music", "green", "cold", "ocean", "paper"]
@@ -85,7 +85,7 @@ def test_an_unknown_word_is_never_sent(name, policy):
 @settings(max_examples=150)
 def test_whatever_is_asked_only_words_of_the_vocabulary_come_out(query, name, policy, tokenizer, epsilon, seed):
     mechanism = make(name, epsilon, oov=policy, tokenizer=tokenizer)
-    tokens = tokenise(query, vocabulary().__contains__, tokenizer)
+    tokens = tokenize(query, vocabulary().__contains__, tokenizer)
     kept = [token for token in tokens if policy != "drop" or token in WORDS]
     texts = mechanism.obfuscate(query, 3, np.random.default_rng(seed))
     assert len(texts) == 3
@@ -121,7 +121,7 @@ def test_keep_is_refused_unless_it_is_called_unsafe(name):
         first, middle, last = text.split()
         assert (first, last) == ("zyzzyva", "quux")
         assert middle in WORDS
-    # And every result is labelled.
+    # And every result is labeled.
     assert not mechanism.guarantee.private
     assert "verbatim" in str(mechanism.guarantee)
 

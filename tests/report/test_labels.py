@@ -32,8 +32,8 @@ def test_settings_at_one_place_share_a_label() -> None:
     assert [one.first for one in groups] == [0, 1, 4]
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+def luminance(color: str) -> float:
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -43,7 +43,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_looks_are_seen_in_light_and_dark_and_differ_without_colour() -> None:
+def test_looks_are_seen_in_light_and_dark_and_differ_without_color() -> None:
     looks = looks_of(["CMP", "AEA", *(f"M{number}" for number in range(8))])
     for look in looks.values():
         assert contrast(look.light, PAPER) >= 3 and contrast(look.dark, NIGHT) >= 3

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.report import tables
-from quipukit.report.blocks import blocks_of
 from quipukit.report.latex import escape, latex
-from quipukit.report.sheet import Cell, Section, Sheet
+from quipukit.report.table_model import Cell, Section, Sheet
+from quipukit.report.views import blocks_of
 from tests.example_results import make_result
 from tests.report.results import HOSTILE, hostile_result, renamed
 

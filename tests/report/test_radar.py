@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.report.blocks import blocks_of
 from quipukit.report.radar import area, crossing, equal_privacy, radar_frame
+from quipukit.report.views import blocks_of
 from tests.example_results import EPSILONS, make_result
 from tests.report.results import only, with_similarity
 

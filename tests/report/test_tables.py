@@ -14,9 +14,9 @@ from quipukit.errors import InputError
 from quipukit.measures.bootstrap import compare
 from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.quipu import quipu_table
-from quipukit.report import tables, words
-from quipukit.report.blocks import Block, blocks_of
-from quipukit.report.sheet import DASH, Cell, Sheet
+from quipukit.report import narrative, tables
+from quipukit.report.table_model import DASH, Cell, Sheet
+from quipukit.report.views import Block, blocks_of
 from quipukit.report.write import Report, write_report
 from quipukit.results import Result
 from tests.example_results import make_result
@@ -162,7 +162,7 @@ def test_a_narrow_curve_is_never_called_best(tmp_path: Path) -> None:
     assert not any(cell.bold for cell in by_name(sheet)["AEA"][::2])
     assert all(tables.NOT_RANKED in cell.marks for cell in by_name(sheet)["AEA"][::2])
     assert "less than 10 % of the diagonal" in sheet.caption
-    for finding in words.findings(block):
+    for finding in narrative.findings(block):
         by_quipu, by_volume = finding.leaders
         assert by_quipu.best == "CMP" and by_quipu.by == "QuIPU" and by_volume.by == "hypervolume"
         assert "AEA" not in by_quipu.rivals and "Not ranked: AEA" in by_quipu.caution
@@ -204,7 +204,7 @@ def test_a_plugin_whose_larger_values_hide_more_is_not_the_best_for_it(tmp_path:
     sheet = tables.table_1([wrong])
     assert not any(cell.bold for cell in by_name(sheet)["Mine"]) and "declare hides_more" in sheet.caption
     assert all(tables.TURNED in cell.marks for cell in by_name(sheet)["Mine"][::2])
-    for finding in words.findings(wrong):
+    for finding in narrative.findings(wrong):
         assert all(leader.best != "Mine" for leader in finding.leaders)
         assert "Mine (runs backwards)" in finding.leaders[0].caution
         assert "declare hides_more" in finding.leaders[0].caution
@@ -229,7 +229,7 @@ def test_where_the_log_holds_no_original_nothing_is_best_and_every_output_says_s
     for sheet in (tables.table_1([block]), tables.companions(block), tables.radar(block)):
         assert not any(cell.bold for section in sheet.sections for row in section.rows for cell in row), sheet.name
     told = "the attacker's log holds none of the 25 originals and was not completed, so no risk can exceed 0.000"
-    for finding in words.findings(block):
+    for finding in narrative.findings(block):
         assert all(leader.best == "none" and told[1:] in leader.caution for leader in finding.leaders)
     made = Report([result])
     made.write(tmp_path, formats=())
@@ -270,9 +270,9 @@ def test_the_triangle_of_a_narrow_curve_is_not_bold() -> None:
 def test_where_no_curve_can_be_ranked_none_is_best() -> None:
     (block,) = blocks_of([only(narrow_result(), {"AEA": (3.0, 4.0, 5.0), "Identity": (0.0,)})])
     assert not block.scores["best"].any()
-    assert words.findings(block)[0].leaders[0].best == "none"
-    assert "spans less than" in words.findings(block)[0].leaders[0].caution
-    assert words.findings(block)[0].leaders[1].best == "none"
+    assert narrative.findings(block)[0].leaders[0].best == "none"
+    assert "spans less than" in narrative.findings(block)[0].leaders[0].caution
+    assert narrative.findings(block)[0].leaders[1].best == "none"
 
 
 def narrow_result() -> Result:
@@ -309,7 +309,7 @@ def test_where_everything_is_given_away_no_volume_is_best() -> None:
     scores = result.scores.assign(score=result.scores["score"].mask(result.scores["side"] == "risk", 1.0))
     (block,) = blocks_of([replace(result, scores=scores)])
     assert (block.scores["hypervolume"] == 0).all() and not block.scores["hypervolume_best"].any()
-    leader = words.findings(block)[0].leaders[1]
+    leader = narrative.findings(block)[0].leaders[1]
     assert leader.best == "none" and "at a risk below 1" in leader.caution
 
 
@@ -328,7 +328,7 @@ def test_shares_are_of_the_original_among_as_many_documents(block: Block) -> Non
     assert cells["CMP", "epsilon 50"][4].text.endswith(" %")
     deeper = by_name(tables.references([block]))["Original, as many documents"]
     assert deeper[0].text == f"{ceilings.min():.3f} to {ceilings.max():.3f}"
-    assert "as in the paper" in words.lead(block) and f"{ceilings.max():.3f}" in words.lead(block)
+    assert "as in the paper" in narrative.lead(block) and f"{ceilings.max():.3f}" in narrative.lead(block)
 
 
 def test_large_pools_are_marked() -> None:
@@ -347,7 +347,7 @@ def test_without_ceilings_shares_are_unknown() -> None:
     assert block.points["kept"].isna().all() and "Original, as many documents" not in by_name(
         tables.references([block])
     )
-    assert "users keep" not in words.findings(block)[0].within
+    assert "users keep" not in narrative.findings(block)[0].within
 
 
 def test_many_mechanisms_can_still_be_told_apart() -> None:
@@ -398,7 +398,7 @@ def test_nothing_found_is_not_shown_as_nothing_to_find(block: Block) -> None:
 
 
 def test_means_and_intervals_are_over_the_same_queries(block: Block) -> None:
-    """Half of the queries have no judgements: their risk counts, and every point lies in its own interval."""
+    """Half of the queries have no judgments: their risk counts, and every point lies in its own interval."""
     scores = block.result.scores
     qids = sorted(set(scores["qid"]))[:6]
     found_out = (scores["side"] == "risk") & scores["qid"].isin(qids)

@@ -11,8 +11,8 @@ import pytest
 
 from quipukit.errors import FileError, InputError
 from quipukit.measures.quipu import quipu_table
-from quipukit.report.pagedata import script_safe
-from quipukit.report.sheet import typeset
+from quipukit.report.chart_data import script_safe
+from quipukit.report.table_model import typeset
 from quipukit.report.write import Report, write_report
 from quipukit.results import Result
 from quipukit.terminal import visible
@@ -168,9 +168,9 @@ def test_no_examples_leaves_out_every_text(tmp_path: Path) -> None:
     assert 'id="examples"' not in own_part(tmp_path / "silent" / "report.html")
 
 
-def test_without_judgements_risk_alone(tmp_path: Path) -> None:
+def test_without_judgments_risk_alone(tmp_path: Path) -> None:
     page = write(make_result(judged=False), tmp_path, formats=("png",))
-    assert "no relevance judgements" in page and "risk alone" in page
+    assert "no relevance judgments" in page and "risk alone" in page
     assert 'id="plane"' not in page and 'id="scores"' not in page
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"parameter.png"}
     assert not (tmp_path / "tables" / "table1.csv").exists()
@@ -180,7 +180,7 @@ def test_without_judgements_risk_alone(tmp_path: Path) -> None:
 def test_judged_and_unjudged_together(tmp_path: Path) -> None:
     path = write_report([make_result(judged=False, name="bare"), make_result(name="full")], tmp_path, formats=())
     page = own_part(path)
-    assert "bare has no relevance judgements" in page and 'id="plane"' in page
+    assert "bare has no relevance judgments" in page and 'id="plane"' in page
     assert (tmp_path / "tables" / "points-bare.csv").is_file() and (
         tmp_path / "tables" / "companions-full.csv"
     ).is_file()

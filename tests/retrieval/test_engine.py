@@ -25,13 +25,13 @@ import pytest
 
 from quipukit.cli import main
 from quipukit.errors import EngineError
-from quipukit.home import new_folder
+from quipukit.io.trec import read_qrels, read_run
 from quipukit.measures.utility import mean_scores, utility
 from quipukit.retrieval.base import Ranking
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.saved import Saved
-from quipukit.trec import read_qrels, read_run
-from quipukit.wordnet import load_wordnet
+from quipukit.storage import atomic_folder
+from quipukit.wordnet.database import load_wordnet
 
 pytestmark = pytest.mark.engine
 
@@ -103,7 +103,7 @@ def java(project_root: Path) -> list[str]:
     """The command that runs one of Anserini's programs, installed if it can be."""
     folder = project_root / ".cache" / "engine"
     if not folder.is_dir():
-        with new_folder(folder) as draft:
+        with atomic_folder(folder) as draft:
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps", "--target", str(draft)]
             try:
                 done = subprocess.run([*pip, *PACKAGES], capture_output=True, timeout=900)

@@ -101,7 +101,7 @@ class TestTrouble:
             connect(server, "searxng", retries=2).search(["x"], 5)
 
     @pytest.mark.parametrize("date", [False, True])
-    def test_retry_after_is_honoured_by_all_requests(self, serve: Serve, date: bool) -> None:
+    def test_retry_after_is_honored_by_all_requests(self, serve: Serve, date: bool) -> None:
         def answer(_: Asked) -> Reply:
             if len(server.asked) > 1:
                 return self.GOOD

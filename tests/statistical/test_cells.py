@@ -27,7 +27,7 @@ from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl
 from quipukit.mechanisms.wbb import WBB
 from quipukit.vectors.store import Vectors
-from tests.statistics import assert_binomial, assert_chi2, refuted
+from tests.stat_checks import assert_binomial, assert_chi2, refuted
 
 pytestmark = pytest.mark.statistical
 
@@ -209,11 +209,11 @@ def golden(axis: int) -> Vectors:
 
 
 @pytest.mark.parametrize(
-    ("axis", "right", "renormalised"), [(0, 0.25210, 0.257), (1, 0.17820, 0.187), (2, 0.10199, 0.124)]
+    ("axis", "right", "renormalized"), [(0, 0.25210, 0.257), (1, 0.17820, 0.187), (2, 0.10199, 0.124)]
 )
-def test_mahalanobis_flip(axis, right, renormalised):
+def test_mahalanobis_flip(axis, right, renormalized):
     @dataclass(frozen=True, kw_only=True)
-    class Renormalised(Mahalanobis):
+    class Renormalized(Mahalanobis):
         """Divides A u by its norm, as released code does."""
 
         def stretch(self, directions):
@@ -230,9 +230,9 @@ def test_mahalanobis_flip(axis, right, renormalised):
 
     # On the long axis the two laws are five standard errors apart at DRAWS; more draws make the twin's failure sure.
     many = 3 * DRAWS
-    wrong = counts(Renormalised(epsilon=2, lam=0.75, vectors=vectors), "here", many)[1]
+    wrong = counts(Renormalized(epsilon=2, lam=0.75, vectors=vectors), "here", many)[1]
     assert refuted(assert_binomial, int(wrong), many, law)
-    assert wrong / many == pytest.approx(renormalised, abs=0.004)
+    assert wrong / many == pytest.approx(renormalized, abs=0.004)
     sphere = counts(CMP(epsilon=2, vectors=vectors), "here")[1]
     assert refuted(assert_binomial, int(sphere), DRAWS, law)
 
@@ -468,10 +468,10 @@ def test_wbb_cells_published(epsilon):
     boxes = [wbb_box(vectors, row, "angle", 2, 15) for row in rows]
     joined = np.concatenate([distances for _, distances in boxes])
 
-    def law(position: int, centre: float, spread: float) -> np.ndarray:
+    def law(position: int, center: float, spread: float) -> np.ndarray:
         box, distances = boxes[position]
         cells = np.zeros(60)
-        cells[box] = special.expit((centre - distances) / spread)
+        cells[box] = special.expit((center - distances) / spread)
         return cells / cells.sum()
 
     mechanism = WBB(epsilon=epsilon, mode="published", all_tokens=True, vectors=vectors)
@@ -533,7 +533,7 @@ def test_gaussian_policy_is_fresh_at_each_occurrence():
     # One frozen vector for all occurrences, as released code caches it, is another law.
     frozen = SanText(epsilon=2, vectors=line)
     uniforms = np.random.default_rng(6).random(draws)
-    rows = frozen.sample(frozen.neighbourhood(Place(np.array([0.4]), -1)), uniforms)
+    rows = frozen.sample(frozen.neighborhood(Place(np.array([0.4]), -1)), uniforms)
     assert refuted(assert_chi2, np.bincount(rows, minlength=3), law / law.sum(), smallest=50)
 
 

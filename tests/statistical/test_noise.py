@@ -1,4 +1,4 @@
-"""The noise of the perturbation mechanisms follows its law; neighbours of that law are told apart.
+"""The noise of the perturbation mechanisms follows its law; neighbors of that law are told apart.
 
 Every test has a false-alarm rate of 1e-6 over the choice of its seed unless it says otherwise. Seeds are fixed,
 so a passing test keeps passing; the rate says how surprising a failure after a change of the code would be.
@@ -16,7 +16,7 @@ from quipukit.mechanisms.mahalanobis import Mahalanobis, ellipsoid
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl
 from quipukit.vectors import nearest
 from quipukit.vectors.store import Vectors
-from tests.statistics import assert_binomial, assert_ks, refuted
+from tests.stat_checks import assert_binomial, assert_ks, refuted
 
 pytestmark = pytest.mark.statistical
 
@@ -141,7 +141,7 @@ def test_directions_that_are_not_uniform_are_refuted(n):
     assert refuted(assert_rayleigh, shifted)
     stretched = unit(gaussian * np.linspace(1.0, 1.5, n))
     assert refuted(assert_bingham, stretched)
-    # One axis favoured, and both its sides alike: Rayleigh's test is blind to it, the other two are not.
+    # One axis favored, and both its sides alike: Rayleigh's test is blind to it, the other two are not.
     axis = gaussian.copy()
     axis[:, 0] *= 1.3
     assert_rayleigh(unit(axis))
@@ -153,7 +153,7 @@ def test_directions_that_are_not_uniform_are_refuted(n):
 
 
 def test_points_of_a_cube_are_no_directions():
-    # Normalising a uniform point of the cube favours its corners: the fourth moments differ, not the second.
+    # Normalizing a uniform point of the cube favors its corners: the fourth moments differ, not the second.
     cube = unit(np.random.default_rng(4).uniform(-1, 1, (SAMPLES, 3)))
     assert_rayleigh(cube)
     assert refuted(assert_coordinate, cube)
@@ -188,15 +188,15 @@ def test_mahalanobis_norm_law(n, lam):
 
 
 @pytest.mark.parametrize("n", [n for n in DIMENSIONS if n > 1])
-def test_renormalised_mahalanobis_is_refuted(n):
+def test_renormalized_mahalanobis_is_refuted(n):
     # Released code divides A u by its norm. Its Euclidean norm is then Gamma, which a test of that norm would take
     # for right; the Mahalanobis norm, on which the guarantee rests, is not.
     vectors, lam = vocabulary(n), 1.0
     rng = np.random.default_rng(n + 5)
     stretched = unit(rng.standard_normal((SAMPLES, n))) @ ellipsoid(vectors, lam).factor.T
-    renormalised = rng.gamma(n, 1 / 4, SAMPLES)[:, None] * unit(stretched)
-    assert_ks(np.linalg.norm(renormalised, axis=1), gamma(n, 4))
-    assert refuted(assert_ks, np.linalg.norm(whitened(vectors, lam, renormalised), axis=1), gamma(n, 4))
+    renormalized = rng.gamma(n, 1 / 4, SAMPLES)[:, None] * unit(stretched)
+    assert_ks(np.linalg.norm(renormalized, axis=1), gamma(n, 4))
+    assert refuted(assert_ks, np.linalg.norm(whitened(vectors, lam, renormalized), axis=1), gamma(n, 4))
 
 
 @pytest.mark.parametrize("n", [3, 50])

@@ -17,7 +17,7 @@ from quipukit.mechanisms.vickrey import acceptance
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors import nearest
 from quipukit.vectors.store import Vectors
-from tests.statistics import assert_chi2, refuted
+from tests.stat_checks import assert_chi2, refuted
 
 # Letters only, and no stop words: WBB takes no others into its boxes.
 WORDS = [f"xq{a}{b}" for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmno"]

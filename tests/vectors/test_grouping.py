@@ -160,10 +160,10 @@ def test_cosine_groups_survive_a_zero_vector():
     assert_partition(group_words(vectors_of(matrix), 3, "cosine"), 20, 3)
 
 
-def test_a_place_that_is_no_word_goes_to_the_nearest_centre():
+def test_a_place_that_is_no_word_goes_to_the_nearest_center():
     line = np.array([[0.0], [1.0], [10.0], [14.0]], np.float32)
     found = group_words(vectors_of(line), 2)
-    np.testing.assert_allclose(found.centres, [[0.5], [12.0]])
+    np.testing.assert_allclose(found.centers, [[0.5], [12.0]])
     assert found.group_of_place(np.array([6.0]), -1).tolist() == [0, 1]
     assert found.group_of_place(np.array([6.5]), -1).tolist() == [2, 3]
     # A word stays in its own group, wherever its point is said to be.

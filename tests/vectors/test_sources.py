@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from quipukit.errors import FileError, InputError, ResourceError, VectorsError
-from quipukit.home import sha256
+from quipukit.storage import sha256
 from quipukit.vectors import default_pack, nearest, sources, store, wink
 from quipukit.vectors.sources import file_fingerprint, installed, load_vectors, vectors_home
 from quipukit.vectors.store import Vectors
@@ -453,7 +453,7 @@ def test_default_pack_size_and_names(default):
 
 
 def test_default_pack_holds_clean_words_only(default):
-    # The tokeniser case-folds and strips: a word with capitals, blanks or punctuation at an end could never be met.
+    # The tokenizer case-folds and strips: a word with capitals, blanks or punctuation at an end could never be met.
     odd = [word for word in default.words if word != word.casefold() or word.split() != [word]]
     assert odd == []
     pieces = default.words[: default.meta["pieces"]]
@@ -490,7 +490,7 @@ def test_default_pack_scale_is_what_it_says(default):
     assert np.median(gaps) / np.sqrt(default.dimension + 1) == pytest.approx(0.27, rel=0.02)
 
 
-def test_default_pack_has_sensible_neighbours(default):
+def test_default_pack_has_sensible_neighbors(default):
     def near(word: str) -> list[str]:
         rows = nearest.top_k(default.matrix, default.half_norms, default.vector(word)[None], 12)[0]
         return [default.words[row] for row in rows]

@@ -17,7 +17,7 @@ from quipukit.vectors import sources
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import OFFENSIVE, WordFilter, offensive, word_filter
-from quipukit.wordnet import load_wordnet
+from quipukit.wordnet.database import load_wordnet
 
 # The stems that a critic greps for, some of their forms, compounds and spellings.
 _OFFENDING = """

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import FileError, InputError
-from quipukit.files import read_table, table_of
-from quipukit.reading import Row, file_kind, read_rows, with_width
+from quipukit.io.reading import Row, file_kind, read_rows, with_width
+from quipukit.io.tables import read_table, table_of
 from quipukit.text import key
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.jit import numba
-from quipukit.vectors.nearest import BLOCK, TILE, error_bound, in_threads
+from quipukit.numeric import error_bound
+from quipukit.threads import in_threads
+from quipukit.vectors.nearest import BLOCK, TILE
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -50,12 +52,12 @@ def count_better(
     ``log_rows(start, stop)`` gives rows of the log; ``targets`` are the rows of the targets (-1: not in the log, then
     every entry is another one) and ``target_vectors`` their vectors. A vector of norm 0 has similarity 0 to everything.
     """
-    centres, goals = _unit(centroids), _unit(target_vectors)
-    similarity = np.einsum("ij,ij->i", centres, goals)
-    slack = 2 * error_bound(centres.shape[1])
+    centers, goals = _unit(centroids), _unit(target_vectors)
+    similarity = np.einsum("ij,ij->i", centers, goals)
+    slack = 2 * error_bound(centers.shape[1])
     low, high = (similarity - slack).astype(np.float32), (similarity + slack).astype(np.float32)
-    singles = centres.astype(np.float32)
-    better, tied = np.zeros(len(centres), np.int64), np.zeros(len(centres), np.int64)
+    singles = centers.astype(np.float32)
+    better, tied = np.zeros(len(centers), np.int64), np.zeros(len(centers), np.int64)
     lock = threading.Lock()
     done = 0
 
@@ -65,9 +67,9 @@ def count_better(
         single_slab = slab.astype(np.float32)
         above, level = np.zeros_like(better), np.zeros_like(tied)
         buffer = np.empty(BLOCK * TILE, np.float32)
-        for block in range(0, len(centres), BLOCK):
-            part = slice(block, min(block + BLOCK, len(centres)))
-            limits = (low[part], high[part], similarity[part], centres[part])
+        for block in range(0, len(centers), BLOCK):
+            part = slice(block, min(block + BLOCK, len(centers)))
+            limits = (low[part], high[part], similarity[part], centers[part])
             for left in range(0, len(slab), TILE):
                 tile = single_slab[left : left + TILE]
                 scores = buffer[: (part.stop - block) * len(tile)].reshape(-1, len(tile))
@@ -101,7 +103,7 @@ def _above(scores, bar):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)
 def _product(one, other):  # type: ignore[no-untyped-def]
-    # In any order of the sum, hence vectorised: it differs by far less than EQUAL, and where a whole log is tied every
+    # In any order of the sum, hence vectorized: it differs by far less than EQUAL, and where a whole log is tied every
     # entry comes here.
     total = 0.0
     for k in range(one.shape[0]):
@@ -110,7 +112,7 @@ def _product(one, other):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(scores, low, high, similarity, centres, log, own, better, tied):  # type: ignore[no-untyped-def]
+def _count(scores, low, high, similarity, centers, log, own, better, tied):  # type: ignore[no-untyped-def]
     for i in range(scores.shape[0]):
         for left in range(0, scores.shape[1], _STRIP):
             strip = scores[i, left : left + _STRIP]
@@ -123,7 +125,7 @@ def _count(scores, low, high, similarity, centres, log, own, better, tied):  # t
                     # The target itself is no other entry; undo what the count above saw of it.
                     better[i] -= strip[j] > high[i]
                 elif low[i] < strip[j] <= high[i]:
-                    exact = _product(centres[i], log[left + j])
+                    exact = _product(centers[i], log[left + j])
                     if exact > similarity[i] + EQUAL:
                         better[i] += 1
                     elif exact >= similarity[i] - EQUAL:
@@ -132,18 +134,18 @@ def _count(scores, low, high, similarity, centres, log, own, better, tied):  # t
 
 def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], size: int, top: int) -> tuple[Rows, Floats]:
     """Return the ``top`` rows of the log that are most similar to each centroid, best first; ties to the lower row."""
-    centres = _unit(centroids)
-    rows, scores = np.empty((len(centres), 0), np.int64), np.empty((len(centres), 0))
+    centers = _unit(centroids)
+    rows, scores = np.empty((len(centers), 0), np.int64), np.empty((len(centers), 0))
     for start in range(0, size, _SLAB):
         slab = _unit(log_rows(start, min(start + _SLAB, size)))
-        numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(centres), len(slab)))
-        scores = np.concatenate([scores, centres @ slab.T], axis=1)
+        numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(centers), len(slab)))
+        scores = np.concatenate([scores, centers @ slab.T], axis=1)
         rows = np.concatenate([rows, numbers], axis=1)
         # Rounding apart, equal similarities are ties, and ties go by row.
         order = np.lexsort((rows, -np.round(scores, 12)), axis=1)[:, :top]
         rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
-    for number, centre in enumerate(centres):
+    for number, center in enumerate(centers):
         # The last bits of a product depend on its shape. One row at a time: the same whoever is guessed beside.
         found = [_unit(log_rows(row, row + 1))[0] for row in rows[number].tolist()]
-        scores[number] = [float((centre * vector).sum()) for vector in found]
+        scores[number] = [float((center * vector).sum()) for vector in found]
     return rows, scores

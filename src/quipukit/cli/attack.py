@@ -46,7 +46,9 @@ def attack(
       quipukit attack obfuscated.csv --collection wordnet --log wordnet
     """
     from quipukit.attackers.quia import never_sent, prepare
-    from quipukit.files import read_obfuscated, read_queries, write_table
+    from quipukit.io.obfuscated import read_obfuscated
+    from quipukit.io.queries import read_queries
+    from quipukit.io.tables import write_table
     from quipukit.measures.risk import risk
 
     table, originals = read_obfuscated(obfuscated)

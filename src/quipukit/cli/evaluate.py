@@ -36,7 +36,7 @@ def evaluate(
     preset: str | None = typer.Option(None, help="A published set-up: quipu2025 or ecir2024; other options override."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan with its estimated cost, and stop."),
     queries: Path | None = typer.Option(None, help="The queries to hide. [the collection's]"),
-    qrels: Path | None = typer.Option(None, help="Judgements in TREC's format. [the collection's]"),
+    qrels: Path | None = typer.Option(None, help="Judgments in TREC's format. [the collection's]"),
     obfuscated: Path | None = typer.Option(None, help="Measure queries obfuscated elsewhere: a file or a folder."),
     topics: int | None = typer.Option(None, min=1, help="Take this many queries, spread evenly over all."),
     log: str | None = typer.Option(None, help="The attacker's query log: a file, irds:ID or wordnet. [wordnet's own]"),
@@ -113,10 +113,10 @@ def execute(
     """Run an experiment, or go on with that of the folder; print what it found and write the report."""
     from quipukit.experiment import run as experiment
     from quipukit.experiment.cluster import no_help
-    from quipukit.experiment.stage_view import StageView
+    from quipukit.experiment.progress_view import ProgressView
 
     chosen = help_from or no_help
-    with StageView() as view:
+    with ProgressView() as view:
         try:
             if options is None:
                 result = experiment.resume(folder, watch=view, help_from=chosen)

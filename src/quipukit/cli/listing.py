@@ -70,7 +70,7 @@ def _encoders() -> list[dict[str, str]]:
 def _collections() -> list[dict[str, str]]:
     from quipukit.collections.load import collection_names
 
-    about = {"wordnet": "every WordNet synset, 157 private queries, derived judgements; built in"}
+    about = {"wordnet": "every WordNet synset, 157 private queries, derived judgments; built in"}
     named = [{"name": name, "about": about.get(name, "from a plugin")} for name in collection_names()]
     return [
         *named,

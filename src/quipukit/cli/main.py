@@ -27,7 +27,7 @@ from quipukit.cli import (
     vectors,
     vocabulary,
 )
-from quipukit.cli.spread import spread
+from quipukit.cli.multi_values import expand_multi_values
 from quipukit.errors import QuipukitError
 from quipukit.terminal import say
 
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
             warnings.showwarning = _show_warning
             try:
                 _refuse_logins(given)
-                app(spread(given), prog_name="quipukit")
+                app(expand_multi_values(given), prog_name="quipukit")
             finally:
                 _flush()  # here, where a reader that is gone can be dealt with
     except QuipukitError as fault:

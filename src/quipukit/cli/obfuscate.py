@@ -58,14 +58,15 @@ def obfuscate(
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
     """Obfuscate a query, or a file of queries, with one or more mechanisms."""
-    from quipukit import files
     from quipukit.frames import queries_frame
+    from quipukit.io.obfuscated import with_budget, write_obfuscated
+    from quipukit.io.tables import FORMATS
     from quipukit.obfuscation import bind, obfuscate_with_notes
     from quipukit.vectors.sources import load_vectors
 
     asked = queries_of(query, queries, collection)
-    if output is not None and output.suffix not in files.FORMATS:
-        raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(files.FORMATS)}.")
+    if output is not None and output.suffix not in FORMATS:
+        raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
     named = vectors is not None or vocabulary_filter is not None
     mechanisms = bind(specs, vectors=load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None)
@@ -74,14 +75,14 @@ def obfuscate(
     table = done.table
     spent = Spent(mechanisms, queries_frame(asked), n, seed, noise)
     if output is not None:
-        files.write_obfuscated(table, output)
+        write_obfuscated(table, output)
         say(f"wrote {len(table):,} obfuscated queries to {output}")
         for line in spent.lines():
             say(line)
     elif as_json:
         print_json(_as_json(spent, done))
     elif as_tsv:
-        print_tsv(files.with_budget(table))
+        print_tsv(with_budget(table))
     else:
         _print(table, spent.lines(), with_ids=table["qid"].nunique() > 1)
     if not as_json:  # JSON has them inside
@@ -94,7 +95,7 @@ obfuscate.__doc__ = (obfuscate.__doc__ or "") + "\n" + _EXAMPLES
 
 def queries_of(query: str | None, file: Path | None, collection: str | None) -> Any:
     """Return the queries that a command names: one, those of a file, or those of a collection."""
-    from quipukit.files import read_queries
+    from quipukit.io.queries import read_queries
 
     if sum(given is not None for given in (query, file, collection)) != 1:
         raise InputError(

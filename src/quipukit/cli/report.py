@@ -14,8 +14,8 @@ from quipukit.cli.console import print_json, print_table, print_tsv, progress, s
 if TYPE_CHECKING:
     import pandas as pd
 
-    from quipukit.report.blocks import Block
-    from quipukit.report.sheet import Sheet
+    from quipukit.report.table_model import Sheet
+    from quipukit.report.views import Block
     from quipukit.report.write import Report
 
 _WIDE = 190  # columns of Table 1 with three attackers, two scores and their intervals
@@ -38,7 +38,7 @@ def report(
 
     The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). On stdout is
     Table 1: QuIPU and hypervolume of every mechanism against every attacker, and the points of mechanisms that have one
-    setting alone. Without judgements it is the risk of every setting. What an earlier report left in the folder is
+    setting alone. Without judgments it is the risk of every setting. What an earlier report left in the folder is
     replaced; files of others stay.
 
     \b
@@ -47,7 +47,7 @@ def report(
       quipukit report runs/wordnet runs/vaswani -o report --measure nDCG@10
       quipukit report runs/wordnet --no-examples --figures none --tsv
     """
-    from quipukit.report.words import cautions
+    from quipukit.report.narrative import cautions
     from quipukit.report.write import Report
     from quipukit.results import Result
 
@@ -103,12 +103,12 @@ def print_report(made: "Report", points: bool = False) -> None:
     for block in made.blocks:
         if not block.judged:
             sheet = tables.points(block)
-            _print_sheet(sheet, f"{block.name}: no judgements, so this is risk alone", sheet.caption)
+            _print_sheet(sheet, f"{block.name}: no judgments, so this is risk alone", sheet.caption)
 
 
 def _print_points(block: "Block", name: str, every: bool) -> None:
-    from quipukit.report.sheet import number, percent
-    from quipukit.report.words import setting_name
+    from quipukit.report.narrative import setting_name
+    from quipukit.report.table_model import number, percent
 
     single = set(block.scores.loc[block.scores["single"], "mechanism"])
     shown = block.points[block.points["mechanism"].isin(block.result.mechanisms if every else single)]

@@ -38,8 +38,10 @@ def retrieve(
       quipukit retrieve obfuscated.csv --retriever anserini+http://127.0.0.1:8081/INDEX -o runs/ --raw
     """
     from quipukit.collections.load import load_collection
-    from quipukit.files import read_obfuscated, read_queries
     from quipukit.frames import SETTING
+    from quipukit.io.obfuscated import read_obfuscated
+    from quipukit.io.queries import read_queries
+    from quipukit.io.trec import check_ids
     from quipukit.retrieval.consent import check_consent, outgoing, sent_in_words
     from quipukit.retrieval.http import HttpEngine
     from quipukit.retrieval.load import load_retriever, load_scorer
@@ -47,7 +49,6 @@ def retrieve(
     from quipukit.retrieval.pool import retrieve as run_all
     from quipukit.retrieval.rerank import rerank
     from quipukit.retrieval.saved import Saved
-    from quipukit.trec import check_ids
 
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; name a folder for the runs.")

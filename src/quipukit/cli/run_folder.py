@@ -62,8 +62,8 @@ def refuse_strangers(folder: Path, names: Iterable[str]) -> None:
 def write_runs(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], asked: Sequence[str]) -> list[str]:
     """Write a run for every setting that was sent, and what was asked; return the names of those that found nothing."""
     from quipukit.frames import SETTING
-    from quipukit.home import new_file, sha256
-    from quipukit.trec import write_run
+    from quipukit.io.trec import write_run
+    from quipukit.storage import atomic_write, sha256
 
     by_setting = {tuple(setting): rows for setting, rows in run.groupby(list(SETTING), sort=False, observed=True)}
     written = {}
@@ -73,7 +73,7 @@ def write_runs(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], ask
         written[path.name] = {**dict(zip(SETTING, setting, strict=True)), "sha256": sha256(path)}
     content = {"form": _FORM, "queries": list(asked), "runs": written}
     try:
-        with new_file(folder / INDEX) as draft:
+        with atomic_write(folder / INDEX) as draft:
             draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as fault:
         raise FileError(f"{folder / INDEX} cannot be written ({fault.strerror}); name another place.") from None
@@ -103,7 +103,7 @@ def _stem(run: Path) -> str:
 def _indexed(run: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """Return what runs.json tells of a run, if it is still as it was written, and the queries that were asked."""
     from quipukit.frames import SETTING
-    from quipukit.home import sha256
+    from quipukit.storage import sha256
 
     index = run.parent / INDEX
     if not index.is_file():

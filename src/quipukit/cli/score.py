@@ -129,8 +129,8 @@ def _cell(number: float) -> str:
 
 
 def _read(path: Path) -> "pd.DataFrame":
-    from quipukit.files import check_cells, read_table
     from quipukit.frames import POINTS
+    from quipukit.io.tables import check_cells, read_table
     from quipukit.measures.quipu import points_frame
 
     shape = f"write a header {','.join(_COLUMNS)} and one line per setting"

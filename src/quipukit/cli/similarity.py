@@ -24,8 +24,9 @@ def similarity(
       quipukit similarity published/dl19 --encoder none --tsv
     """
     from quipukit.encoders.load import load_encoder
-    from quipukit.files import read_obfuscated, read_queries
     from quipukit.frames import SETTING, by_parameter
+    from quipukit.io.obfuscated import read_obfuscated
+    from quipukit.io.queries import read_queries
     from quipukit.measures.similarity import failure_rates
     from quipukit.measures.similarity import similarity as measure
 

@@ -17,8 +17,8 @@ JUDGED = "judged"
 
 def utility(
     runs: list[Path] = typer.Argument(help="TREC runs, or folders of them."),
-    collection: str | None = typer.Option(None, help="wordnet, irds:ID, or a folder: where the judgements are."),
-    qrels: Path | None = typer.Option(None, help="A TREC file of judgements, instead of a collection."),
+    collection: str | None = typer.Option(None, help="wordnet, irds:ID, or a folder: where the judgments are."),
+    qrels: Path | None = typer.Option(None, help="A TREC file of judgments, instead of a collection."),
     measure: list[str] = typer.Option(
         [], "-m", "--measure", help="Any name of ir_measures; repeat. [nDCG@10 SetR P@10 AP RR]"
     ),
@@ -29,7 +29,7 @@ def utility(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
-    """Measure runs against judgements: nDCG@10, pooled recall (SetR), P@10, AP, RR, or any name of ir_measures.
+    """Measure runs against judgments: nDCG@10, pooled recall (SetR), P@10, AP, RR, or any name of ir_measures.
 
     The mean is over the judged queries of each run. Where `quipukit retrieve` wrote the run these are the queries that
     were asked, and one that found nothing counts 0; in any other run they are those that found something. With
@@ -43,12 +43,12 @@ def utility(
     """
     import pandas as pd
 
+    from quipukit.io.trec import read_qrels, read_run
     from quipukit.measures.utility import DEFAULT_MEASURES, empty_pools
     from quipukit.measures.utility import utility as evaluate
-    from quipukit.trec import read_qrels, read_run
 
     if (collection is None) == (qrels is None):
-        raise InputError("say where the judgements are: --collection wordnet, or --qrels qrels.txt.")
+        raise InputError("say where the judgments are: --collection wordnet, or --qrels qrels.txt.")
     if qrels is not None:
         judged = read_qrels(qrels)
     else:
@@ -63,7 +63,7 @@ def utility(
         if len(run) and not set(run["qid"]) & set(judged["qid"]):
             raise InputError(
                 f"{name}: no query of the run is judged (first: {', '.join(run['qid'].unique()[:3])}); "
-                "are these the judgements of another collection?"
+                "are these the judgments of another collection?"
             )
         asked = asked_queries(file)
         counted = _counted(name, run, asked, useful) if chosen is None else chosen
@@ -85,12 +85,12 @@ def _chosen(queries: str | None, useful: set[str]) -> set[str] | None:
     """Return the judged queries that the user chose; None where they are those of each run."""
     if queries is None or queries == JUDGED:
         return useful if queries else None
-    from quipukit.files import read_queries
+    from quipukit.io.queries import read_queries
 
     chosen = useful & set(read_queries(queries)["qid"])
     if not chosen:
         raise InputError(
-            f"{queries}: none of its queries has a relevant document among the judgements; check both files."
+            f"{queries}: none of its queries has a relevant document among the judgments; check both files."
         )
     return chosen
 
@@ -101,7 +101,7 @@ def _counted(name: str, run: "pd.DataFrame", asked: list[str] | None, useful: se
         return useful  # which scores 0, whatever was asked
     counted = useful & set(run["qid"] if asked is None else asked)
     if not counted:
-        raise InputError(f"{name}: no query of the run has a relevant document; check the judgements.")
+        raise InputError(f"{name}: no query of the run has a relevant document; check the judgments.")
     return counted
 
 

@@ -1,1 +1,1 @@
-"""Collections: documents, queries and judgements, from one small interface."""
+"""Collections: documents, queries and judgments, from one small interface."""

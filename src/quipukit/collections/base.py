@@ -1,4 +1,4 @@
-"""What a collection is: documents, queries and judgements, each streamed or read when it is asked for."""
+"""What a collection is: documents, queries and judgments, each streamed or read when it is asked for."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ Document = tuple[str, str]
 
 
 class Collection(ABC):
-    """Documents as (docno, text) pairs, queries as a Queries table, judgements as a Qrels table.
+    """Documents as (docno, text) pairs, queries as a Queries table, judgments as a Qrels table.
 
     ``fingerprint`` is equal for equal documents: what was made from them (an index, encodings) is reused only while
     it stays the same.
@@ -36,7 +36,7 @@ class Collection(ABC):
 
     @abstractmethod
     def qrels(self) -> pd.DataFrame:
-        """Return the judgements (qid, docno, relevance); empty where the collection has none."""
+        """Return the judgments (qid, docno, relevance); empty where the collection has none."""
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents; a docno that the collection does not have is left out."""

@@ -23,11 +23,11 @@ import pandas as pd
 
 from quipukit.collections.base import Collection, Document
 from quipukit.errors import FileError, QrelsWarning
-from quipukit.files import read_queries
 from quipukit.frames import QRELS
-from quipukit.home import sha256
-from quipukit.reading import file_kind, is_header, numbered_lines, parse_object
-from quipukit.trec import read_qrels
+from quipukit.io.queries import read_queries
+from quipukit.io.reading import file_kind, is_header, numbered_lines, parse_object
+from quipukit.io.trec import read_qrels
+from quipukit.storage import sha256
 
 Pathish = str | os.PathLike[str]
 
@@ -95,14 +95,14 @@ class Folder(Collection):
         return read_queries(self._topics)
 
     def qrels(self) -> pd.DataFrame:
-        """Return the judgements; empty where there is no qrels.txt.
+        """Return the judgments; empty where there is no qrels.txt.
 
-        Judged documents that are not in the collection stay, for they were there to be found; judgements of
+        Judged documents that are not in the collection stay, for they were there to be found; judgments of
         queries that are not in topics.tsv go, for nobody asks them. Either is said in a warning, and where nothing
         matches at all the files do not belong together: that is an error.
         """
         if self._qrels is None:
-            self._qrels = self._read_judgements()
+            self._qrels = self._read_judgments()
         return self._qrels.copy()
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
@@ -115,7 +115,7 @@ class Folder(Collection):
         kept = self._kept[1]
         return {docno: kept[docno] for docno in docnos if docno in kept}
 
-    def _read_judgements(self) -> pd.DataFrame:
+    def _read_judgments(self) -> pd.DataFrame:
         if self._judged is None:
             return QRELS.empty()
         table = read_qrels(self._judged)

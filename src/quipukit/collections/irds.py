@@ -35,7 +35,7 @@ class IrDataset(Collection):
     """A dataset of ir_datasets as a collection.
 
     A document's text is what the dataset itself offers as such (``default_text()``), else all its fields that hold
-    text, joined. Of judgements that come several times for a query and a document (by subtopic, for instance) the
+    text, joined. Of judgments that come several times for a query and a document (by subtopic, for instance) the
     highest counts, as everywhere.
 
     ir_datasets pins the contents of its corpora, and reading millions of documents at every start would cost
@@ -85,7 +85,7 @@ class IrDataset(Collection):
         return QUERIES.check(pd.DataFrame(rows, columns=["qid", "query"]))
 
     def qrels(self) -> pd.DataFrame:
-        """Return the judgements; empty where the dataset has none."""
+        """Return the judgments; empty where the dataset has none."""
         if not self._dataset.has_qrels():
             return QRELS.empty()
         judged = _stream(self.name, self._dataset.qrels_iter)

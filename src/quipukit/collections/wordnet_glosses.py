@@ -1,7 +1,7 @@
 """The built-in collection: WordNet as 117,659 short documents, and queries on what people would rather keep private.
 
 A document is a synset: its words, its gloss with the examples, and what it is a kind of. Its docno is the synset's id.
-The queries are written by hand, each tied to the synsets that it names (wordnet_topics.tsv). The judgements are *not
+The queries are written by hand, each tied to the synsets that it names (wordnet_topics.tsv). The judgments are *not
 human*: they follow from the taxonomy by the rule of `judge`. They are exact and free, and good for comparing settings
 of a mechanism with each other; they say little about what a person would have found useful.
 
@@ -21,9 +21,9 @@ import pandas as pd
 from quipukit.collections.base import Collection, Document
 from quipukit.errors import InputError, ResourceError
 from quipukit.frames import QRELS, QUERIES
-from quipukit.home import cache_home, new_file, sha256
+from quipukit.storage import atomic_write, cache_home, sha256
 from quipukit.vectors.wordfilter import offensive
-from quipukit.wordnet import Synset, WordNet, load_wordnet
+from quipukit.wordnet.database import Synset, WordNet, load_wordnet
 
 NAME = "wordnet"
 VERSION = "3.0"  # of WordNet: the ids in wordnet_topics.tsv belong to it
@@ -95,7 +95,7 @@ class WordNetGlosses(Collection):
         return QUERIES.check(pd.DataFrame([(topic.qid, topic.query) for topic in topics()], columns=["qid", "query"]))
 
     def qrels(self) -> pd.DataFrame:
-        """Return the judgements that follow from the taxonomy; see `judge`."""
+        """Return the judgments that follow from the taxonomy; see `judge`."""
         self._require_version()
         rows = [
             (topic.qid, docno, relevance)
@@ -118,7 +118,7 @@ class WordNetGlosses(Collection):
         if not path.is_file():
             queries = [entry.query for entry in wordnet_log.query_log(self.wordnet, topics(), seed, size)]
             # A cache folder that cannot be written to costs time, not the log.
-            with contextlib.suppress(OSError), new_file(path) as draft:
+            with contextlib.suppress(OSError), atomic_write(path) as draft:
                 draft.write_text("\n".join(queries), encoding="utf-8")
             return queries
         return path.read_text(encoding="utf-8").split("\n")

@@ -3,12 +3,12 @@
 The recipe, with ``size`` entries in the end:
 
 1. The built-in queries are entries like any other.
-2. Two thirds of the log lie around *centres*, `PER_CENTRE` entries each. The concepts of the built-in queries are
-   centres, and so are concepts with `COMPANY` neighbours or more, drawn from all kinds until two thirds are filled: a
-   crowd around a query must not tell that it is one of ours. An entry of a crowd is about the centre itself (with
-   probability `SELF`) or about a neighbour: what it is a kind of, the other kinds of that, or its own kinds, two
+2. Two thirds of the log lie around *centers*, `PER_CENTRE` entries each. The concepts of the built-in queries are
+   centers, and so are concepts with `COMPANY` neighbors or more, drawn from all kinds until two thirds are filled: a
+   crowd around a query must not tell that it is one of ours. An entry of a crowd is about the center itself (with
+   probability `SELF`) or about a neighbor: what it is a kind of, the other kinds of that, or its own kinds, two
    levels down.
-3. The last third is about concepts drawn from all kinds, without centres.
+3. The last third is about concepts drawn from all kinds, without centers.
 4. To draw a concept: a kind (illness, money, person, place ...: `ROOTS`), each with equal chance, then a concept of it.
 5. To write an entry about a concept: one of its words, if WordNet uses each part of it `COMMON` times or more, is put
    into a template of its kind, or with probability `GENERAL` into one for any kind. ``{x}`` is the word, ``{a}`` the
@@ -16,7 +16,7 @@ The recipe, with ``size`` entries in the end:
 6. An entry whose key is there already, or which holds a slur or an obscenity, is written anew; in the end all are
    shuffled.
 
-Each centre has a stream of random numbers of its own. The templates are in wordnet_templates.tsv.
+Each center has a stream of random numbers of its own. The templates are in wordnet_templates.tsv.
 """
 
 import functools
@@ -33,7 +33,7 @@ from quipukit.errors import InputError
 from quipukit.seeds import keyed
 from quipukit.text import key
 from quipukit.vectors.wordfilter import offensive
-from quipukit.wordnet import Pos, Synset, WordNet
+from quipukit.wordnet.database import Pos, Synset, WordNet
 
 SIZE = 120_000
 PER_CENTRE = 120
@@ -79,31 +79,31 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """One query of the log, the synset it is about, and the centre around which it lies (its own synset if none)."""
+    """One query of the log, the synset it is about, and the center around which it lies (its own synset if none)."""
 
     query: str
     synset: str
-    centre: str
+    center: str
 
 
 def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -> list[Entry]:
     """Return a log of ``size`` entries with distinct keys; the same seed gives the same log."""
-    centres = dict.fromkeys(topic.synsets[0] for topic in topics)
+    centers = dict.fromkeys(topic.synsets[0] for topic in topics)
     crowds = 2 * size // (3 * PER_CENTRE)
-    if crowds < 2 * len(centres):
-        least = 3 * PER_CENTRE * len(centres)
-        raise InputError(f"a log around {len(centres)} concepts needs at least {least:,} entries (asked for {size:,}).")
+    if crowds < 2 * len(centers):
+        least = 3 * PER_CENTRE * len(centers)
+        raise InputError(f"a log around {len(centers)} concepts needs at least {least:,} entries (asked for {size:,}).")
     writer = _Writer(wordnet)
-    rng = keyed(seed, "independent", OWNER, "centres", 0)
-    while len(centres) < crowds:
-        centre = writer.draw(rng)
-        if len(writer.neighbours(centre)) >= COMPANY:
-            centres[centre] = None
+    rng = keyed(seed, "independent", OWNER, "centers", 0)
+    while len(centers) < crowds:
+        center = writer.draw(rng)
+        if len(writer.neighbors(center)) >= COMPANY:
+            centers[center] = None
     entries = {key(topic.query): Entry(topic.query, topic.synsets[0], topic.synsets[0]) for topic in topics}
-    for centre in centres:
-        rng = keyed(seed, "independent", OWNER, centre, 0)
+    for center in centers:
+        rng = keyed(seed, "independent", OWNER, center, 0)
         goal = len(entries) + PER_CENTRE
-        for entry in writer.crowd(rng, centre):
+        for entry in writer.crowd(rng, center):
             _add(entries, entry)
             if len(entries) == goal:
                 break
@@ -141,29 +141,29 @@ class _Writer:
         kind, member = rng.random(2).tolist()
         return _at(_at(self._by_kind, kind), member)
 
-    def neighbours(self, id: str) -> list[str]:
+    def neighbors(self, id: str) -> list[str]:
         """Return the concepts nearby that have words: above, beside, and two levels below."""
         below = _below(self._synsets, [id])
         above = self._synsets[id].targets("hypernym", "instance_hypernym")
         found = dict.fromkeys([*above, *_below(self._synsets, above), *below, *_below(self._synsets, below)])
         return [near for near in found if near in self._words and near != id]
 
-    def crowd(self, rng: np.random.Generator, centre: str) -> Iterator[Entry]:
-        """Write queries about a centre and its neighbours; the same may come twice."""
-        around = self.neighbours(centre)
-        itself = [centre] if centre in self._words else around
+    def crowd(self, rng: np.random.Generator, center: str) -> Iterator[Entry]:
+        """Write queries about a center and its neighbors; the same may come twice."""
+        around = self.neighbors(center)
+        itself = [center] if center in self._words else around
         around = around or itself
         for _ in range(TRIES if around else 0):
             about, one, other = rng.random(3).tolist()
             concept = _at(itself if about < SELF else around, one)
-            yield self._write(rng, concept, _at(around, other), centre)
+            yield self._write(rng, concept, _at(around, other), center)
 
     def alone(self, rng: np.random.Generator) -> Entry:
         """Write a query about a concept at random."""
         concept = self.draw(rng)
         return self._write(rng, concept, self.draw(rng), concept)
 
-    def _write(self, rng: np.random.Generator, concept: str, other: str, centre: str) -> Entry:
+    def _write(self, rng: np.random.Generator, concept: str, other: str, center: str) -> Entry:
         general, which, one, two = rng.random(4).tolist()
         template = _at(self._templates[ANY if general < GENERAL else self._kinds[concept]], which)
         word, second = _at(self._words[concept], one), _at(self._words[other], two)
@@ -171,7 +171,7 @@ class _Writer:
             template = "{x}"  # a word is not compared with itself
         article = "an" if word[0] in "aeiou" else "a"
         query = template.replace("{x}", word).replace("{a}", f"{article} {word}").replace("{y}", second)
-        return Entry(query, concept, centre)
+        return Entry(query, concept, center)
 
 
 def _kinds(synsets: Mapping[str, Synset]) -> dict[str, str]:

@@ -20,7 +20,7 @@ class Recipe:
     """From token vectors to a vector, and from two vectors to a score."""
 
     pooling: tuple[Pooling, ...] = ("mean",)
-    normalise: bool = False
+    normalize: bool = False
     similarity: Similarity = "cosine"
     query_prefix: str = ""
     document_prefix: str = ""
@@ -34,12 +34,12 @@ class Recipe:
 
 _MEAN_DOT = Recipe(similarity="dot")
 _CLS_DOT = Recipe(pooling=("cls",), similarity="dot")
-_E5 = Recipe(normalise=True, query_prefix="query: ", document_prefix="passage: ")
-_BGE = Recipe(pooling=("cls",), normalise=True)
+_E5 = Recipe(normalize=True, query_prefix="query: ", document_prefix="passage: ")
+_BGE = Recipe(pooling=("cls",), normalize=True)
 _BGE_ENGLISH = Recipe(
-    pooling=("cls",), normalise=True, query_prefix="Represent this sentence for searching relevant passages: "
+    pooling=("cls",), normalize=True, query_prefix="Represent this sentence for searching relevant passages: "
 )
-_BGE_CHINESE = Recipe(pooling=("cls",), normalise=True, query_prefix="为这个句子生成表示以用于检索相关文章：")  # noqa: RUF001
+_BGE_CHINESE = Recipe(pooling=("cls",), normalize=True, query_prefix="为这个句子生成表示以用于检索相关文章：")  # noqa: RUF001
 
 # The first pattern that fits the last part of a name or path decides.
 _KNOWN: tuple[tuple[str, Recipe], ...] = (
@@ -55,7 +55,7 @@ _KNOWN: tuple[tuple[str, Recipe], ...] = (
     ("bge-*-zh*", _BGE_CHINESE),
     ("*-dot-v[0-9]*", _MEAN_DOT),  # sentence-transformers names its models for inner products so
     ("*-ance-*", _CLS_DOT),
-    ("distilbert-base-*", Recipe()),  # the encoder of the QuIPU paper: mean, not normalised
+    ("distilbert-base-*", Recipe()),  # the encoder of the QuIPU paper: mean, not normalized
 )
 
 

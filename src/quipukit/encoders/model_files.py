@@ -10,7 +10,7 @@ from typing import Any
 
 from quipukit.encoders.known import Recipe, known_recipe
 from quipukit.errors import ResourceError
-from quipukit.home import sha256
+from quipukit.storage import sha256
 
 _TOKENIZER_FILES = (
     "tokenizer.json",
@@ -40,7 +40,7 @@ _SHIFTED_POSITIONS = {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "
 class ModelFiles:
     """A model's folder and what its files say about its use.
 
-    ``plain`` models are a transformer, pooling and perhaps normalisation; the others need the modules that
+    ``plain`` models are a transformer, pooling and perhaps normalization; the others need the modules that
     sentence-transformers has for them.
     """
 
@@ -51,7 +51,7 @@ class ModelFiles:
     dimension: int | None  # None where only the loaded modules know
 
     def fingerprint(self) -> str:
-        """Return the identity of the model: a hash over its weights, its tokeniser and its recipe."""
+        """Return the identity of the model: a hash over its weights, its tokenizer and its recipe."""
         parts: dict[str, Any] = {"recipe": dataclasses.asdict(self.recipe)}
         for file in self._identity():
             parts[file.relative_to(self.folder).as_posix()] = sha256(file)
@@ -83,7 +83,7 @@ def read_model(name: str, folder: Path) -> ModelFiles:
         plain = kinds in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
         plain = plain and pooling[0].get("include_prompt", True)
         modes = _pooling_modes(pooling[0]) if pooling else known.pooling
-        recipe = dataclasses.replace(known, pooling=modes, normalise=kinds[-1:] == ["Normalize"])
+        recipe = dataclasses.replace(known, pooling=modes, normalize=kinds[-1:] == ["Normalize"])
     if not (transformer / "config.json").is_file() or (modules and kinds[0] != "Transformer"):
         raise ResourceError(f"{folder} holds no transformer model (config.json); give the folder of an encoder.")
     if not list(weights(transformer)):
@@ -163,7 +163,7 @@ def _max_length(settings: dict[str, Any], tokenizer: dict[str, Any], config: dic
     if isinstance(positions, int) and config.get("model_type") in _SHIFTED_POSITIONS:
         positions -= 2
     stated = settings.get("max_seq_length") or tokenizer.get("model_max_length")
-    # Tokenisers without a limit state 10^30.
+    # Tokenizers without a limit state 10^30.
     limits = [int(value) for value in (stated, positions) if isinstance(value, int | float) and 0 < value < 1_000_000]
     return min(limits, default=Recipe.max_length)
 

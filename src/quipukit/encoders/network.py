@@ -33,20 +33,20 @@ def load_network(files: ModelFiles, fingerprint: str) -> "Network":
 
 
 class Network:
-    """A loaded model: ``tokenise`` and ``forward`` may be called from any thread."""
+    """A loaded model: ``tokenize`` and ``forward`` may be called from any thread."""
 
     def __init__(self, files: ModelFiles) -> None:
-        """Load tokeniser and weights; a model that cannot be loaded as it is raises ResourceError."""
+        """Load tokenizer and weights; a model that cannot be loaded as it is raises ResourceError."""
         try:
             with _quiet():
                 self._longest = files.recipe.max_length
-                self._tokens = _tokeniser(files)
+                self._tokens = _tokenizer(files)
                 self._forward, self.dimension = (_plain if files.plain else _with_modules)(files)
         except Exception as fault:  # transformers, tokenizers and safetensors raise whatever they like
             reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
             raise ResourceError(f"{files.folder} cannot be loaded as an encoder ({reason}).") from fault
 
-    def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of every text, cut at the model's length."""
         return self._tokens(texts)
 
@@ -57,7 +57,7 @@ class Network:
         Products of few rows may take another path through the processor's library. Whether they do here is tried
         out, in a thread of `Workers`, as texts are encoded: most lengths of documents come too rarely to fill 32.
         """
-        numbers = np.array(self.tokenise(["a b c d e f g h i j k l m n o p q r s t u v w x y z"])[0], np.int64)
+        numbers = np.array(self.tokenize(["a b c d e f g h i j k l m n o p q r s t u v w x y z"])[0], np.int64)
         for length in (length for length in (3, 7, 20) if length <= self._longest):
             rows = np.stack([np.resize(np.roll(numbers, row), length) for row in range(BATCH)])
             whole = self.forward(rows)
@@ -114,7 +114,7 @@ class Workers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _tokeniser(files: ModelFiles) -> Callable[[Sequence[str]], list[list[int]]]:
+def _tokenizer(files: ModelFiles) -> Callable[[Sequence[str]], list[list[int]]]:
     import transformers
 
     length = files.recipe.max_length
@@ -131,7 +131,7 @@ def _tokeniser(files: ModelFiles) -> Callable[[Sequence[str]], list[list[int]]]:
 
 
 def _plain(files: ModelFiles) -> tuple[Callable[[Any], Any], int]:
-    """Load a transformer whose token vectors are pooled and perhaps normalised."""
+    """Load a transformer whose token vectors are pooled and perhaps normalized."""
     import torch
     import transformers
 
@@ -148,7 +148,7 @@ def _plain(files: ModelFiles) -> tuple[Callable[[Any], Any], int]:
     def forward(tokens: Any) -> Any:
         hidden = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
         pooled = torch.cat([_pool(hidden, mode) for mode in files.recipe.pooling], dim=1)
-        return torch.nn.functional.normalize(pooled, dim=1) if files.recipe.normalise else pooled
+        return torch.nn.functional.normalize(pooled, dim=1) if files.recipe.normalize else pooled
 
     return forward, int(model.config.hidden_size) * len(files.recipe.pooling)
 

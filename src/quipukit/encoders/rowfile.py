@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.home import make_folder
+from quipukit.storage import make_folder
 
 Keys = NDArray[np.uint64]  # (n, 2)
 Rows = NDArray[np.int64]

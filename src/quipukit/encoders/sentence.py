@@ -1,7 +1,7 @@
 """Transformer encoders: MiniLM, which comes with the package, and any other by name or path.
 
 Ordinary batching pads texts to the longest of their batch, and the last bits of a vector then depend on its
-neighbours. Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and
+neighbors. Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and
 every batch runs in one single-threaded torch: a vector is bitwise the same whatever the order, the subset and the
 number of threads.
 """
@@ -22,14 +22,14 @@ from quipukit.encoders.known import Recipe
 from quipukit.encoders.model_files import find_model, read_model, weights
 from quipukit.encoders.network import BATCH
 from quipukit.errors import InputError, ResourceError
-from quipukit.home import sha256
+from quipukit.storage import sha256
 from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
 
 if TYPE_CHECKING:
     from quipukit.encoders.network import Network
 
 MINILM = "minilm"
-_TOKENISE = 8192  # the tokeniser's own objects are some hundred times the size of the numbers kept of them
+_TOKENISE = 8192  # the tokenizer's own objects are some hundred times the size of the numbers kept of them
 
 
 class SentenceEncoder(Encoder):
@@ -37,7 +37,7 @@ class SentenceEncoder(Encoder):
 
     The model's own files say how its vectors are made; a table of known models and, in the end, the mean of the
     token vectors compared by cosine fill what they leave open. Every part of this recipe can be given instead:
-    ``pooling``, ``normalise``, ``similarity``, ``query_prefix``, ``document_prefix``, ``max_length``.
+    ``pooling``, ``normalize``, ``similarity``, ``query_prefix``, ``document_prefix``, ``max_length``.
     Nothing heavy is imported before a text is encoded.
     """
 
@@ -66,8 +66,8 @@ class SentenceEncoder(Encoder):
         self.name = name
         self.source = known_as  # what `load_encoder` finds the model by, on this machine or another
         self._files = dataclasses.replace(files, recipe=_with_options(files.recipe, options))
-        if options and not files.plain and {"pooling", "normalise"} & set(options):
-            raise InputError(f"{name} brings modules of its own; its pooling and normalisation cannot be changed.")
+        if options and not files.plain and {"pooling", "normalize"} & set(options):
+            raise InputError(f"{name} brings modules of its own; its pooling and normalization cannot be changed.")
         self.similarity = self.recipe.similarity
         self.fingerprint = self._files.fingerprint()
 
@@ -93,7 +93,7 @@ class SentenceEncoder(Encoder):
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Encode distinct texts in batches of one token length, the longest first."""
         from quipukit.encoders.network import Workers
-        from quipukit.vectors.nearest import workers  # brings numba with it
+        from quipukit.threads import workers
 
         flat, starts = self._tokens(texts, kind)
         lengths = np.diff(starts)
@@ -115,7 +115,7 @@ class SentenceEncoder(Encoder):
 
     def _run(self, flat: NDArray[np.int32], starts: NDArray[np.int64], batch: NDArray[np.int64]) -> NDArray[np.float32]:
         length = int(starts[batch[0] + 1] - starts[batch[0]])
-        if length == 0:  # a tokeniser that adds no marks leaves nothing of an empty text
+        if length == 0:  # a tokenizer that adds no marks leaves nothing of an empty text
             return np.zeros((len(batch), self.dimension), np.float32)
         rows = np.concatenate([batch, np.full(-len(batch) % self._network.step, batch[0])])
         tokens = flat[starts[rows][:, None] + np.arange(length)].astype(np.int64)
@@ -127,7 +127,7 @@ class SentenceEncoder(Encoder):
         parts, lengths = [], []
         for start in range(0, len(texts), _TOKENISE):
             chunk = [prefix + _encodable(text) for text in texts[start : start + _TOKENISE]]
-            tokens = self._network.tokenise([text.lower() for text in chunk] if lower else chunk)
+            tokens = self._network.tokenize([text.lower() for text in chunk] if lower else chunk)
             lengths += [len(numbers) for numbers in tokens]
             parts.append(np.fromiter((number for numbers in tokens for number in numbers), np.int32))
         return np.concatenate(parts), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -148,7 +148,7 @@ def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _encodable(text: str) -> str:
-    # Half a surrogate pair, as some logs have them, is no character for a tokeniser.
+    # Half a surrogate pair, as some logs have them, is no character for a tokenizer.
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

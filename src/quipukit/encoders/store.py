@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from quipukit.encoders.base import Encoder, Kind, Piece, Progress, checked
 from quipukit.encoders.rowfile import Keys, Precision, RowFile, RowMemory, Rows, Vectors
 from quipukit.errors import ResourceError
-from quipukit.home import cache_home
 from quipukit.secret import keyed_hash
+from quipukit.storage import cache_home
 
 # Vectors go to the disk after so many rows or so many seconds: what a kill can cost at most.
 _SAVE_ROWS = 2048

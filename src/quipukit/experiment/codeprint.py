@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Any
 
 _WORDS = ("text", "seeds", "specs", "frames")
-_VECTORS = ("vectors", "lexical", "wordnet", "wordnet_files", "smallindex", "postings")
+_VECTORS = ("vectors", "lexical", "wordnet", "bm25", "numeric", "threads")
 
 ROOMS = {
     "obfuscate": (*_WORDS, *_VECTORS, "obfuscation", "mechanisms", "guarantees"),
-    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "reading", "experiment.stages"),
+    "pool": (*_WORDS, *_VECTORS, "retrieval", "encoders", "collections", "io.reading", "experiment.stages"),
     "utility": (
         *_WORDS,
         *_VECTORS,
         "retrieval",
         "encoders",
         "collections",
-        "reading",
+        "io.reading",
         "measures.utility",
-        "trec",
+        "io.trec",
         "experiment.stages",
     ),
     # Beside what finds and measures: the names of pools and utilities, which are part of its own, stand for that.

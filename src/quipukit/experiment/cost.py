@@ -7,8 +7,8 @@ from pathlib import Path
 from quipukit.experiment.inputs import Inputs, Options, resolve
 from quipukit.experiment.pieces import Pieces
 from quipukit.experiment.stages import Stages, run_here
-from quipukit.experiment.watch import Clock, Watch
-from quipukit.text import tokenise
+from quipukit.progress import ProgressListener, StageTimer
+from quipukit.text import tokenize
 
 # Units per second on two cores of an ordinary server, as `python -m benchmarks scale` measures them. A document is
 # a passage of some sixty words; ranking is counted in (centroid, log entry) pairs.
@@ -97,11 +97,11 @@ class Plan:
 def estimate(options: Options, folder: Path | None = None) -> Plan:
     """Return the plan of an experiment; what ``folder`` and the store hold already costs nothing."""
     inputs = resolve(options)
-    stages = Stages(inputs, Pieces(folder or Path("/nonexistent")), Clock(Watch()), run_here)
+    stages = Stages(inputs, Pieces(folder or Path("/nonexistent")), StageTimer(ProgressListener()), run_here)
     missing = [cell for cell in stages.cells if not stages.has_obfuscated(cell)]
     ready = [cell for cell in stages.cells if cell not in set(missing)]
     per_cell = len(inputs.queries) * options.n
-    words = sum(len(tokenise(query)) for query in inputs.queries["query"]) * options.n * len(missing)
+    words = sum(len(tokenize(query)) for query in inputs.queries["query"]) * options.n * len(missing)
     unattacked = [cell for cell in ready if not stages.pieces.has("attack", stages.attack_name(cell))]
     texts = list(dict.fromkeys(text for cell in unattacked for text in stages.obfuscated(cell)["query"]))
     new = stages.store.missing(texts) + _NEW_TEXTS * per_cell * len(missing)

@@ -20,8 +20,10 @@ from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.experiment.grid import REFERENCES, bind_grid, expand
-from quipukit.files import read_obfuscated, read_queries
 from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_frame, queries_frame
+from quipukit.io.obfuscated import read_obfuscated
+from quipukit.io.queries import read_queries
+from quipukit.io.trec import read_qrels
 from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import installed_class
@@ -30,7 +32,6 @@ from quipukit.retrieval.load import is_remote, refuse_address, system_name
 from quipukit.retrieval.pool import default_depth
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
-from quipukit.trec import read_qrels
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import word_filter
@@ -230,7 +231,7 @@ def resolve(
         options=options,
         collection=documents,
         queries=asked,
-        qrels=_judgements(options, documents, qrels, asked),
+        qrels=_judgments(options, documents, qrels, asked),
         log=used,
         log_facts={"size": len(used), "in_log": known, "injected": len(used) - len(whole)},
         encoder=load_encoder(options.encoder) if encoder is None else encoder,
@@ -312,7 +313,7 @@ def _queries(
     return asked
 
 
-def _judgements(
+def _judgments(
     options: Options, documents: Collection, qrels: pd.DataFrame | None, asked: pd.DataFrame
 ) -> pd.DataFrame:
     if qrels is not None:
@@ -324,7 +325,7 @@ def _judgements(
     mine = judged[judged["qid"].isin(set(asked["qid"]))].reset_index(drop=True)
     if not (mine["relevance"] > 0).any():
         raise InputError(
-            f"none of the {len(asked)} queries has a relevant document among the {len(judged):,} judgements; "
+            f"none of the {len(asked)} queries has a relevant document among the {len(judged):,} judgments; "
             "check that topics and qrels belong together."
         )
     without = len(asked) - mine.loc[mine["relevance"] > 0, "qid"].nunique()

@@ -10,7 +10,7 @@ from quipukit.measures.similarity import failure_rates, similarity
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.sampling import Sampling
 from quipukit.mechanisms.words import WordMechanism
-from quipukit.text import tokenise
+from quipukit.text import tokenize
 
 # Words of the queries whose law is looked up: an exact mean over some says enough, and all would take minutes.
 _WORDS = 40
@@ -43,7 +43,7 @@ def _kept_probability(mechanism: Mechanism | None, queries: pd.DataFrame, kept: 
     if not isinstance(mechanism, Sampling) or mechanism.by_query:
         # Without a closed form: as often as it happened, N times for every word of every query.
         return kept
-    words = dict.fromkeys(word for query in queries["query"] for word in tokenise(query))
+    words = dict.fromkeys(word for query in queries["query"] for word in tokenize(query))
     known = [word for word in words if mechanism.vectors.row(word) >= 0]
     count = min(_WORDS, len(known))
     chosen = [known[number * len(known) // count] for number in range(count)]

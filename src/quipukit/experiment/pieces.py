@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
-from quipukit.home import cache_home, make_folder, new_file, sha256
+from quipukit.storage import atomic_write, cache_home, make_folder, sha256
 
 # NumPy's own fault for a file that it could not write to the end has no number.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)
@@ -69,7 +69,7 @@ class Pieces:
         """Write a piece, complete or not at all."""
         plain = frame.copy(deep=False)
         plain.attrs = {}  # they tell of the batch that the rows came in, and a piece must not depend on that
-        with writing(self.folder), new_file(self.path(stage, name)) as draft:
+        with writing(self.folder), atomic_write(self.path(stage, name)) as draft:
             plain.to_parquet(draft, index=False, compression="zstd")
 
 

@@ -23,15 +23,15 @@ from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
 from quipukit.experiment.outbound import announce, outbound, withhold
 from quipukit.experiment.pieces import Pieces, alone, room_elsewhere, sweep, writing
+from quipukit.experiment.progress_view import ProgressView
 from quipukit.experiment.provenance import Provenance, directory_of
 from quipukit.experiment.settings import settings_frame, unknown_in_short
-from quipukit.experiment.stage_view import StageView
 from quipukit.experiment.stages import Stages, check_models
-from quipukit.experiment.watch import Clock, Watch
-from quipukit.home import new_file
 from quipukit.measures.risk import risk
+from quipukit.progress import ProgressListener, StageTimer
 from quipukit.results import FORM, TABLES, Result
 from quipukit.specs import Spec
+from quipukit.storage import atomic_write
 from quipukit.vectors.store import Vectors
 
 BEGUN = "experiment.json"
@@ -53,7 +53,7 @@ def evaluate(
     epsilons: Sequence[float] = (),
     encoder: str | Encoder = "minilm",
     vectors: "str | os.PathLike[str] | Vectors | None" = None,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     progress: bool = True,
     help_from: Help = no_help,
     **choices: Any,
@@ -98,8 +98,8 @@ def evaluate(
     grid = expand(() if obfuscated is not None else _paper(specs), epsilons, options.references)
     options = dataclasses.replace(options, specs=tuple(map(repr, grid)))
     with contextlib.ExitStack() as stack:
-        if watch is None and progress and StageView.wanted():
-            watch = stack.enter_context(StageView())
+        if watch is None and progress and ProgressView.wanted():
+            watch = stack.enter_context(ProgressView())
         return run(options, out, watch=watch, help_from=help_from, **objects)
 
 
@@ -113,7 +113,7 @@ def run(
     options: Options,
     out: str | os.PathLike[str] | None = None,
     *,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     help_from: Help = no_help,
     resumed: bool = False,
     **objects: Any,
@@ -128,7 +128,7 @@ def run(
         stack.enter_context(room_elsewhere(folder))
         before = _refuse_others(folder, options)
         remember_code()
-        clock = Clock(watch or Watch())
+        clock = StageTimer(watch or ProgressListener())
         inputs = resolve(options, **objects)
         origin = Provenance.of(folder, inputs, check_models(options))
         before.refuse(folder, origin, options, resumed)
@@ -143,8 +143,8 @@ def run(
             )
         if inputs.qrels.empty:
             clock.watch.say(
-                f"{inputs.collection.name} has no judgements: risk is measured, utility and QuIPU are not; "
-                "give judgements with --qrels."
+                f"{inputs.collection.name} has no judgments: risk is measured, utility and QuIPU are not; "
+                "give judgments with --qrels."
             )
         try:
             with help_from(inputs) as helpers:
@@ -157,7 +157,9 @@ def run(
         return result
 
 
-def resume(folder: str | os.PathLike[str], *, watch: Watch | None = None, help_from: Help = no_help) -> Result:
+def resume(
+    folder: str | os.PathLike[str], *, watch: ProgressListener | None = None, help_from: Help = no_help
+) -> Result:
     """Go on with the experiment of a folder, with the options that it was begun with."""
     begun = _begun(Path(folder))
     if begun is None:
@@ -200,7 +202,7 @@ def _refuse_others(folder: Path, options: Options) -> Provenance:
 def _claim(folder: Path, options: Options, origin: Provenance, given: list[str]) -> None:
     """Write down what is run here, and clear away what a killed run left half-written."""
     content = {"form": FORM, "options": dataclasses.asdict(options), "given": given} | dataclasses.asdict(origin)
-    with writing(folder), new_file(folder / BEGUN) as draft:
+    with writing(folder), atomic_write(folder / BEGUN) as draft:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sweep(folder)
 
@@ -227,7 +229,7 @@ def _begun(folder: Path) -> tuple[Options, list[str], Provenance] | None:
 # --- from pieces to a result --------------------------------------------------------------------------------------
 
 
-def _result(stages: Stages, clock: Clock) -> Result:
+def _result(stages: Stages, clock: StageTimer) -> Result:
     stages.obfuscate()
     withhold(stages)
     announce(stages)

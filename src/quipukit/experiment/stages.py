@@ -4,7 +4,7 @@
 |---|---|---|
 | obfuscate | seed, setting | queries, n, noise, spec, vectors or WordNet |
 | pool | system, seed, setting | the obfuscated queries, collection, retriever, depth |
-| utility | system, seed, setting | the pool, queries, re-ranker, judgements, measures |
+| utility | system, seed, setting | the pool, queries, re-ranker, judgments, measures |
 | ceiling | system, seed, setting | what pool and utility depend on |
 | attack | seed, setting | the obfuscated queries, queries, log, encoder |
 | likeness | seed, setting | the obfuscated queries, queries, the encoder of sentence similarity |
@@ -29,12 +29,12 @@ from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
 from quipukit.experiment.likeness import likeness
 from quipukit.experiment.pieces import Pieces, name_of
-from quipukit.experiment.watch import Clock, Progress
 from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
 from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import Obfuscation, obfuscate_with_notes, plan
+from quipukit.progress import Progress, StageTimer
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.credentials import check_one_host
 from quipukit.retrieval.engines import read_spec
@@ -87,7 +87,7 @@ class Stages:
 
     inputs: Inputs
     pieces: Pieces
-    clock: Clock
+    clock: StageTimer
     run_groups: Obfuscator
     encoder_for: Callable[[Encoder], Encoder] = lambda encoder: encoder
     _answers: dict[str, list[str]] = field(default_factory=dict)
@@ -298,7 +298,7 @@ class Stages:
         return Saved(found, self.pieces.folder / "answers") if isinstance(found, HttpEngine) else found
 
     def measure(self) -> None:
-        """Re-rank every pool with the original query, and measure what the user finds; nothing without judgements."""
+        """Re-rank every pool with the original query, and measure what the user finds; nothing without judgments."""
         if self.inputs.qrels.empty:
             return
         for system, (_, reranker) in enumerate(self.inputs.options.systems):
@@ -318,7 +318,7 @@ class Stages:
 
     @property
     def has_ceilings(self) -> bool:
-        """Tell whether the originals are searched for: with judgements, and where they are sent anyway (Identity)."""
+        """Tell whether the originals are searched for: with judgments, and where they are sent anyway (Identity)."""
         planned = any(setting.mechanism == ORIGINAL for setting in self.inputs.settings)
         return planned and not self.inputs.qrels.empty
 

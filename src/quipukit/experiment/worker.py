@@ -32,7 +32,7 @@ from quipukit.registry import mechanism_class
 from quipukit.seeds import Noise
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
-from quipukit.wordnet import load_wordnet
+from quipukit.wordnet.database import load_wordnet
 
 # What a vector's last bits or a table's form depend on.
 _SOFTWARE = ("numpy", "scipy", "numba", "pandas", "torch", "transformers", "tokenizers", "sentence-transformers")

@@ -1,7 +1,7 @@
 """Risk and utility of the same queries, side by side: the points of a curve, and how far chance can move its score.
 
 Queries are a sample of what people ask. A risk is a mean over all queries that were sent, a utility a mean over those
-with judgements. The score of a curve is no mean, but nearly one: leaving out query q moves it from t to t(-q), and
+with judgments. The score of a curve is no mean, but nearly one: leaving out query q moves it from t to t(-q), and
 
     v(q) = t + (n - 1) (mean of all t(-r) - t(-q))
 

@@ -31,7 +31,7 @@ from quipukit.mechanisms.base import Mechanism, RootSeed
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.sampling import Place, Sampling
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, WordMechanism, find_sites
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 
 RUNS = 1000
 ETA = 0.05
@@ -65,7 +65,7 @@ def word_law(mechanism: Mechanism, word: str) -> WordLaw:
     if site == UNIFORM:
         rows, log_weights = np.arange(len(mechanism.vectors)), np.zeros(len(mechanism.vectors))
     else:
-        rows, log_weights = mechanism.law(mechanism.neighbourhood(Place(sites.points[site], sites.rows[site])))
+        rows, log_weights = mechanism.law(mechanism.neighborhood(Place(sites.points[site], sites.rows[site])))
     weights = np.exp(log_weights - log_weights.max())
     probabilities = weights / weights.sum()
     return WordLaw(rows, probabilities, float(probabilities[rows == own].sum()) if own >= 0 else 0.0)
@@ -167,7 +167,7 @@ def conditional_entropy(mechanism: Mechanism, words: Sequence[str], prior: Array
 # --- alpha-PUC ----------------------------------------------------------------------------------------------------
 
 PUC_NOTE = (
-    "alpha-PUC with the components named here; the published measure's components and normalisation could not be "
+    "alpha-PUC with the components named here; the published measure's components and normalization could not be "
     "checked, so numerical agreement with published PUC values is not claimed"
 )
 
@@ -213,7 +213,7 @@ def puc(utility: float, original_utility: float, components: Mapping[str, float]
         raise InputError("alpha-PUC needs at least one component of privacy; see puc_components.")
     for name, score in components.items():
         if not 0 <= score <= 1:
-            raise InputError(f"the component {name!r} is {score}, but must lie in [0, 1]; normalise it.")
+            raise InputError(f"the component {name!r} is {score}, but must lie in [0, 1]; normalize it.")
     preserved = min(1.0, utility / original_utility)
     privacy = math.fsum(components.values()) / len(components)
     return PUC(alpha * preserved + (1 - alpha) * privacy, alpha, preserved, privacy, dict(components))
@@ -230,7 +230,7 @@ def _sample(mechanism: Mechanism, size: int, seed: int) -> list[str]:
     tokens = (
         token
         for row in np.random.default_rng(seed).permutation(len(vectors))
-        for token in tokenise(vectors.words[row], vectors.__contains__, mechanism.tokenizer)  # type: ignore[arg-type]
+        for token in tokenize(vectors.words[row], vectors.__contains__, mechanism.tokenizer)  # type: ignore[arg-type]
         if vectors.row(token) == row
     )
     return list(itertools.islice(tokens, size))

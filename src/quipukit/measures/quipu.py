@@ -144,7 +144,7 @@ def quipu_score(
     column ``hides_more``, or without it what the class of the ``mechanism`` says). ``order="risk"`` or ``"diagonal"``
     sorts by r or by s instead, and ``anchor`` adds end points: ``"corners"`` (0, 0) and (1, 1), ``"original"`` (0, 0)
     and (1, u0). The defaults are the published definition. ``u0`` is the utility of the original queries, by which the
-    hypervolume is normalised; 1 where it is not given:
+    hypervolume is normalized; 1 where it is not given:
 
         HV = (integral over rho in [0, 1] of max{min(u_i, u0) : r_i <= rho}) / u0
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFra
     for number, (original, sent) in enumerate(pairs):
         verbatim[number] = original == sent
         words = sent.split()
-        against = next((own for own in (original.split(), tokenise(original)) if len(own) == len(words)), None)
+        against = next((own for own in (original.split(), tokenize(original)) if len(own) == len(words)), None)
         if against is not None:
             aligned[number] = 1
             positions[number] = len(words)
@@ -147,7 +147,7 @@ def bert_score(
 @lru_cache(1 << 16)
 def _bare(word: str) -> str:
     # Without accents, too: a word is looked up without them, and may be sent so.
-    return " ".join(tokenise(word, str.isascii)) or word
+    return " ".join(tokenize(word, str.isascii)) or word
 
 
 # --- pairs of texts -----------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def _relevant(qrels: pd.DataFrame, queries: Iterable[str] | None) -> dict[str, d
         judged.setdefault(qid, {})[docno] = relevance
     found = {qid: documents for qid, documents in judged.items() if any(r > 0 for r in documents.values())}
     if not found:
-        raise InputError("the judgements name no relevant document, so utility cannot be measured; check the qrels.")
+        raise InputError("the judgments name no relevant document, so utility cannot be measured; check the qrels.")
     return found
 
 

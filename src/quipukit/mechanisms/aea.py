@@ -14,9 +14,9 @@ from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import is_stop_word
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.registry import HidesMore
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 from quipukit.vectors.wordfilter import offensive
-from quipukit.wordnet import POS, Relation, Synset, WordNet, load_wordnet
+from quipukit.wordnet.database import POS, Relation, Synset, WordNet, load_wordnet
 
 _UP: tuple[Relation, ...] = (
     "hypernym",
@@ -103,7 +103,7 @@ class AEA(QueryMechanism):
         return self._without(_relatives(self.wordnet, word, self.level, self._senses), self._forms([word]))
 
     def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
-        tokens = tokenise(query, self._known, self.tokenizer)  # type: ignore[arg-type]
+        tokens = tokenize(query, self._known, self.tokenizer)  # type: ignore[arg-type]
         if not tokens:
             return Variants([""] * n, {"empty": 1})
         flags: dict[str, int] = {}

@@ -24,7 +24,7 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class CusText(ExponentialSampling):
-    """Sample from a small set C of near words, by a score normalised to [0, 1].
+    """Sample from a small set C of near words, by a score normalized to [0, 1].
 
     s(x, y) = (dmax - d(x, y)) / (dmax - dmin) over C, and P(y | x) = exp(epsilon s / 2) / Z. ``mapping`` says what C
     is: ``groups`` (default) divides the vocabulary into disjoint groups of k to 2k - 1 words (one group of all where
@@ -34,7 +34,7 @@ class CusText(ExponentialSampling):
 
     Guarantee: with ``groups``, epsilon-DP among the words of one group (scores have range 1 and the output sets
     coincide); words of different groups are told apart with certainty. With ``topk``, none: the sets differ from
-    word to word, so an output can be impossible under one word and likely under its neighbour. With
+    word to word, so an output can be impossible under one word and likely under its neighbor. With
     ``keep_stopwords``, none: a stop word that is sent tells that it was asked for.
 
     Reference: Chen, Mo, Wang, Chen, Cui, Guan. A customized text sanitization mechanism with differential privacy.
@@ -85,7 +85,7 @@ class CusText(ExponentialSampling):
         return str(least) if least == most else f"{least} to {most}"
 
     @property
-    def neighbourhood_key(self) -> Hashable:
+    def neighborhood_key(self) -> Hashable:
         return ("candidates", self.k, self.mapping == "groups", self.similarity)
 
     @property
@@ -93,7 +93,7 @@ class CusText(ExponentialSampling):
         """Return the division of the vocabulary into groups."""
         return group_words(self.vectors, self.k, self.similarity)
 
-    def neighbourhood(self, place: Place) -> Candidates:
+    def neighborhood(self, place: Place) -> Candidates:
         rows = self.grouping.group_of_place(place.point, place.row) if self.mapping == "groups" else None
         dissimilarity = self._dissimilarity(place, rows)
         order = np.argsort(dissimilarity, kind="stable")[: None if self.mapping == "groups" else self.k]

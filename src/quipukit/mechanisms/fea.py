@@ -11,14 +11,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.bm25.index import SmallIndex
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import STOP_WORDS, stems, text_words
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
-from quipukit.smallindex import SmallIndex
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 from quipukit.vectors.wordfilter import offensive
-from quipukit.wordnet import WordNet, load_wordnet
+from quipukit.wordnet.database import WordNet, load_wordnet
 
 # A keyquery brings this many targets into this many first results, of at least this many.
 _KEY_HITS, _KEY_TOP, _KEY_RESULTS = 3, 10, 20
@@ -119,7 +119,7 @@ class FEA(QueryMechanism):
         return self.collection if isinstance(self.collection, SmallIndex) else _dictionary_index(self.wordnet)
 
     def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
-        if not tokenise(query):
+        if not tokenize(query):
             return Variants([""] * n, {"empty": 1})
         try:
             texts = self._best(query, n)
@@ -132,7 +132,7 @@ class FEA(QueryMechanism):
     def sensitive(self, query: str) -> frozenset[str]:
         """Return the words and stems that must not appear in a variant of the query."""
         # Every way of dividing the query counts, so that no part of "l'amour-propre" slips through.
-        own = {*tokenise(query), *text_words(query), *_RUN.findall(key(query))}
+        own = {*tokenize(query), *text_words(query), *_RUN.findall(key(query))}
         found = own.union(*(_relatives(self.wordnet, word) for word in own - STOP_WORDS))
         return frozenset(found.union(stem for stem in stems(found) if len(stem) > 2))
 

@@ -34,10 +34,10 @@ class Random(Sampling):
         return LocalDP(0, "words of the vocabulary" if self.oov == "drop" else "all words")
 
     @property
-    def neighbourhood_key(self) -> Hashable:
+    def neighborhood_key(self) -> Hashable:
         return "none"
 
-    def neighbourhood(self, place: Place) -> None:
+    def neighborhood(self, place: Place) -> None:
         return None
 
     def law(self, near: None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -1,8 +1,8 @@
 """Mechanisms that sample a word from a law over the vocabulary, by inverse transform.
 
 Each token takes one uniform number. What a law needs to know about a place in the embedding (the sorted distances
-to all words, a group, a box) is its *neighbourhood*; it does not depend on epsilon, so all settings that need the
-same neighbourhoods share them, and each is computed once per distinct word.
+to all words, a group, a box) is its *neighborhood*; it does not depend on epsilon, so all settings that need the
+same neighborhoods share them, and each is computed once per distinct word.
 """
 
 import itertools
@@ -47,11 +47,11 @@ class Sampling(WordMechanism):
     strategy: ClassVar[str] = "sampling"
 
     @property
-    def neighbourhood_key(self) -> Hashable:
-        """Return a key that is equal for mechanisms which need the same neighbourhoods."""
+    def neighborhood_key(self) -> Hashable:
+        """Return a key that is equal for mechanisms which need the same neighborhoods."""
         return "sorted row"
 
-    def neighbourhood(self, place: Place) -> Any:
+    def neighborhood(self, place: Place) -> Any:
         """Return what the law at a place needs to know; by default all words by distance."""
         from quipukit.vectors.nearest import distances
 
@@ -89,7 +89,7 @@ class Sampling(WordMechanism):
             return -math.log(len(self.vectors))
         if kind == GAUSSIAN:
             return super().log_prob(output_word, input_word)
-        rows, log_weights = self.law(self.neighbourhood(_places(self, sites)[kind]))
+        rows, log_weights = self.law(self.neighborhood(_places(self, sites)[kind]))
         top = log_weights.max()
         total = top + math.log(np.exp(log_weights - top).sum())
         hit = np.flatnonzero(rows == output)
@@ -97,7 +97,7 @@ class Sampling(WordMechanism):
 
     @property
     def shared_key(self) -> Hashable:
-        return (Sampling, self.words_key, self.neighbourhood_key)
+        return (Sampling, self.words_key, self.neighborhood_key)
 
     @classmethod
     def obfuscate_batch(
@@ -108,7 +108,7 @@ class Sampling(WordMechanism):
         streams: Streams,
         tick: Tick = lambda _: None,
     ) -> list[list[Variants]]:
-        from quipukit.vectors.nearest import in_threads
+        from quipukit.threads import in_threads
 
         vectors = group[0].vectors
         sites = find_sites(group[0], queries)
@@ -123,7 +123,7 @@ class Sampling(WordMechanism):
         share = len(group) * len(queries) / max(1, len(tokens_at))
 
         def sample_site(site: int) -> None:
-            near = group[0].neighbourhood(places[site])
+            near = group[0].neighborhood(places[site])
             tokens = tokens_at[site]
             for owner, members in sharing.items():
                 for member, rows in members:
@@ -132,7 +132,7 @@ class Sampling(WordMechanism):
 
         def sample_point(point: tuple[str, int, int]) -> None:
             owner, token, variant = point
-            near = group[0].neighbourhood(Place(draws[owner].gaussian[token, variant], -1))
+            near = group[0].neighborhood(Place(draws[owner].gaussian[token, variant], -1))
             for member, rows in sharing[owner]:
                 rows[token, variant] = member.sample(near, draws[owner].uniforms[token, variant : variant + 1])[0]
 

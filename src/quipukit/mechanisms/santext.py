@@ -88,11 +88,11 @@ class SanTextPlus(SanText):
         return MetricDP(self.epsilon, scope=f"only the last {sensitive:,} of {words:,} words in file order")
 
     @property
-    def neighbourhood_key(self) -> Hashable:
+    def neighborhood_key(self) -> Hashable:
         return ("sensitive row", self.first_sensitive)
 
-    def neighbourhood(self, place: Place) -> _PlusRow:
-        near = super().neighbourhood(place)
+    def neighborhood(self, place: Place) -> _PlusRow:
+        near = super().neighborhood(place)
         sensitive = near.rows >= self.first_sensitive
         rare = SortedRow(near.rows[sensitive], near.distances[sensitive])
         # A place that is no word (an unknown one) counts as sensitive: it must not be kept.

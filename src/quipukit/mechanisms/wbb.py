@@ -15,7 +15,7 @@ from quipukit.mechanisms.base import check_choice, check_flag, check_whole
 from quipukit.mechanisms.sampling import ExponentialSampling, Place
 
 if TYPE_CHECKING:
-    from quipukit.wordnet import WordNet
+    from quipukit.wordnet.database import WordNet
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Box:
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
-    centre: float
+    center: float
     spread: float
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Return sigmoid((centre - distance) / spread): between 0 and 1, larger for nearer words."""
+        """Return sigmoid((center - distance) / spread): between 0 and 1, larger for nearer words."""
         if self.spread == 0:
             return np.full(len(self.rows), 0.5)
-        return 1 / (1 + np.exp(-(self.centre - self.distances) / self.spread))
+        return 1 / (1 + np.exp(-(self.center - self.distances) / self.spread))
 
 
 def _scale(distances: NDArray[np.float64]) -> tuple[float, float]:
@@ -101,12 +101,12 @@ class WBB(ExponentialSampling):
 
     @functools.cached_property
     def _wordnet(self) -> "WordNet":
-        from quipukit.wordnet import load_wordnet
+        from quipukit.wordnet.database import load_wordnet
 
         return self.wordnet or load_wordnet()
 
     @property
-    def neighbourhood_key(self) -> Hashable:
+    def neighborhood_key(self) -> Hashable:
         return ("box", self.k, self.n, self.measure, self.mode)
 
     @property
@@ -120,12 +120,12 @@ class WBB(ExponentialSampling):
             ),
         )
 
-    def neighbourhood(self, place: Place) -> Box:
+    def neighborhood(self, place: Place) -> Box:
         own = self._box(place)
         return Box(own.rows, own.distances, *(place.context or _scale(own.distances)))
 
     def query_context(self, places: Sequence[Place]) -> tuple[float, float]:
-        from quipukit.vectors.nearest import in_threads
+        from quipukit.threads import in_threads
 
         return _scale(np.concatenate([box.distances for box in in_threads(self._box, places)]))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.mechanisms.base import Mechanism, Variants, check_choice, check_flag
-from quipukit.text import tokenise
+from quipukit.text import tokenize
 from quipukit.vectors.store import Vectors
 
 OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
@@ -24,7 +24,7 @@ OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
 _BESIDE_THE_LAW = {
     "name", "summary", "strategy", "reference", "parameter", "grid", "default", "shares_work", "hides_more",
     "sends_original", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
-    "neighbourhood_key", "log_prob", "guarantee", "promise",
+    "neighborhood_key", "log_prob", "guarantee", "promise",
 }  # fmt: skip
 
 # What stands at a position instead of the number of a site.
@@ -74,7 +74,7 @@ class WordMechanism(Mechanism):
 
     def tokens(self, query: str) -> list[str]:
         """Return the words of a query, as the mechanism sees them."""
-        return tokenise(query, self.vectors.__contains__, self.tokenizer)  # type: ignore[arg-type]
+        return tokenize(query, self.vectors.__contains__, self.tokenizer)  # type: ignore[arg-type]
 
     def spent_on(self, query: str) -> int:
         return len(self.tokens(query))
@@ -183,7 +183,7 @@ class Sites:
 
 
 def find_sites(mechanism: WordMechanism, queries: Sequence[tuple[str, str]]) -> Sites:
-    """Tokenise queries and place their tokens in the embedding, by the mechanism's policy for unknown words."""
+    """Tokenize queries and place their tokens in the embedding, by the mechanism's policy for unknown words."""
     vectors = mechanism.vectors
     words: list[str] = []
     site_of: list[int] = []

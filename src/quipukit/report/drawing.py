@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quipukit.home import new_file
 from quipukit.report.palette import Look
+from quipukit.storage import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> None
         content = io.BytesIO()
         with styled():
             figure.savefig(content, format=kind, metadata=_METADATA.get(kind))
-        with new_file(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_bytes(content.getvalue())
 
 

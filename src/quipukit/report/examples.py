@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from quipukit.report.blocks import Block
+from quipukit.report.views import Block
 from quipukit.specs import format_value
 
 QUERIES = 12

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from quipukit.report.blocks import Block
 from quipukit.report.palette import Look
 from quipukit.report.parameter_figures import by_parameter
 from quipukit.report.plane_figures import panels, plane
 from quipukit.report.radar import radar_frame
 from quipukit.report.radar_figures import radars
+from quipukit.report.views import Block
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -50,7 +50,7 @@ class Group:
 
 
 def group(places: Sequence[tuple[float, float]], values: Sequence[float], near: float) -> list[Group]:
-    """Join neighbouring settings that lie within ``near`` of the first of them, and write one label for each group."""
+    """Join neighboring settings that lie within ``near`` of the first of them, and write one label for each group."""
     groups: list[list[int]] = []
     for number, (x, y) in enumerate(places):
         if groups:
@@ -91,9 +91,9 @@ def place(
     busy = list(taken)
     for radius in radii:
         for angle in _ANGLES:
-            centre_x = x + math.cos(math.radians(angle)) * (radius + width / 2)
-            centre_y = y + math.sin(math.radians(angle)) * (radius + height / 2)
-            box = Box(centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2)
+            center_x = x + math.cos(math.radians(angle)) * (radius + width / 2)
+            center_y = y + math.sin(math.radians(angle)) * (radius + height / 2)
+            box = Box(center_x - width / 2, center_y - height / 2, center_x + width / 2, center_y + height / 2)
             if box.within(bounds) and not any(box.meets(other) for other in busy):
                 return box
     return None

@@ -1,6 +1,6 @@
 """A Sheet as LaTeX: a table with booktabs, and one that may be longer than a page with longtable."""
 
-from quipukit.report.sheet import Cell, Section, Sheet, typeset
+from quipukit.report.table_model import Cell, Section, Sheet, typeset
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

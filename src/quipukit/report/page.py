@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from quipukit.report import words
-from quipukit.report.blocks import Block
-from quipukit.report.pagedata import page_data, script_safe
+from quipukit.report import narrative
+from quipukit.report.chart_data import page_data, script_safe
 from quipukit.report.palette import NIGHT, PAPER, Look
 from quipukit.report.radar import GAIN, radar_frame
-from quipukit.report.sheet import Sheet, typeset
+from quipukit.report.table_model import Sheet, typeset
+from quipukit.report.views import Block
 from quipukit.specs import format_value
 from quipukit.terminal import visible
 
@@ -48,16 +48,16 @@ def page(
     results = [block.result for block in runs]
     data = _shown(page_data(blocks, looks, examples))
     return environment.get_template("report.html").render(
-        title=words.join(list(dict.fromkeys(result.name for result in results))),
-        results=[(block.run, words.run_in_words(block.result, block.queries)) for block in runs],
-        limits=words.limits(results),
+        title=narrative.join(list(dict.fromkeys(result.name for result in results))),
+        results=[(block.run, narrative.run_in_words(block.result, block.queries)) for block in runs],
+        limits=narrative.limits(results),
         blocks=[_block(block, looks, sheets[block.name]) for block in blocks],
         judged=any(block.judged for block in blocks),
         table_1=shared["table1"],
         references=shared["references"],
         examples=examples and any(block["examples"] for block in data["blocks"]),
         told=examples,
-        colours=sorted({(look.number % 10, look.light, look.dark) for look in looks.values()}),
+        colors=sorted({(look.number % 10, look.light, look.dark) for look in looks.values()}),
         paper=PAPER,
         night=NIGHT,
         data=Markup(script_safe(data)),
@@ -86,9 +86,9 @@ def _block(block: Block, looks: Mapping[str, Look], sheets: Mapping[str, Sheet])
     return {
         "name": block.name,
         "judged": block.judged,
-        "lead": words.lead(block),
-        "findings": words.findings(block) if block.judged else [],
-        "safest": words.safest(block) if not block.judged else [],
+        "lead": narrative.lead(block),
+        "findings": narrative.findings(block) if block.judged else [],
+        "safest": narrative.safest(block) if not block.judged else [],
         "radars": _radars(radar_frame(block), looks),
         "sheets": sheets,
         "seeds": len(block.result.seeds),
@@ -113,7 +113,7 @@ def _radars(frame: pd.DataFrame, looks: Mapping[str, Look]) -> list[dict[str, An
                     f"{GAIN} {row['gain']:.3f}, area {row['area']:.3f}",
                 }
             )
-        found.append({"name": str(name), "colour": looks[str(name)].number % 10, "triangles": triangles})
+        found.append({"name": str(name), "color": looks[str(name)].number % 10, "triangles": triangles})
     return found
 
 

@@ -1,6 +1,6 @@
-"""How a mechanism looks: a colour for light and for dark, a marker and a dash; the same in every figure.
+"""How a mechanism looks: a color for light and for dark, a marker and a dash; the same in every figure.
 
-The colours are those of Okabe and Ito, darkened for white paper and lightened for a dark page until each has a contrast
+The colors are those of Okabe and Ito, darkened for white paper and lightened for a dark page until each has a contrast
 of at least 3 : 1. Nobody needs them: markers tell the mechanisms apart in black and white.
 """
 
@@ -40,7 +40,7 @@ _KNOWN = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText"
 
 @dataclass(frozen=True)
 class Look:
-    """One mechanism's look; ``number`` names its colour on the page."""
+    """One mechanism's look; ``number`` names its color on the page."""
 
     number: int
     light: str
@@ -62,7 +62,7 @@ def looks_of(mechanisms: Sequence[str]) -> dict[str, Look]:
 def _look(number: int) -> Look:
     turn, place = divmod(number, len(_COLOURS))
     light, dark = _COLOURS[place]
-    # From the second turn on, a colour meets another marker and another dash.
+    # From the second turn on, a color meets another marker and another dash.
     marker, plain_marker = _MARKERS[(place + 3 * turn) % len(_MARKERS)]
     dash, plain_dash = _DASHES[(place + turn) % len(_DASHES)]
     return Look(number, light, dark, marker, dash, plain_marker, plain_dash)

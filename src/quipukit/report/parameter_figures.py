@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from quipukit.report.blocks import Block
 from quipukit.report.drawing import INK, marker_of, new_figure, safe, settle, styled
+from quipukit.report.narrative import risk_name
 from quipukit.report.palette import Look
-from quipukit.report.words import risk_name
+from quipukit.report.views import Block
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:

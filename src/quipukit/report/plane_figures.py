@@ -1,4 +1,4 @@
-"""The plane of risk and utility for papers: an overview, and a panel for every mechanism with all settings labelled."""
+"""The plane of risk and utility for papers: an overview, and a panel for every mechanism with all settings labeled."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from quipukit.report.blocks import Block
 from quipukit.report.drawing import FAINT, INK, PALE, axes_at, marker_of, new_figure, safe, styled, wrapped
 from quipukit.report.labels import Box, along, around, group, place
+from quipukit.report.narrative import risk_name, scores_in_words
 from quipukit.report.palette import Look
-from quipukit.report.sheet import typeset
-from quipukit.report.words import risk_name, scores_in_words
+from quipukit.report.table_model import typeset
+from quipukit.report.views import Block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ CORNERS = (
 
 
 def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
-    """Return all curves against one attacker in one plane, with as many settings labelled as there is room for."""
+    """Return all curves against one attacker in one plane, with as many settings labeled as there is room for."""
     with styled():
         # A square of 4.1 inches, and room for the longest name and for all of them beside it.
         names = [*block.mechanisms, *block.references]
@@ -52,7 +52,7 @@ def plane(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
 
 
 def panels(block: Block, who: str, looks: Mapping[str, Look]) -> "Figure":
-    """Return one plane a mechanism, all its settings labelled, the others in grey behind."""
+    """Return one plane a mechanism, all its settings labeled, the others in gray behind."""
     with styled():
         columns = min(4 if len(block.mechanisms) > 6 else 3, len(block.mechanisms))
         rows = math.ceil(len(block.mechanisms) / columns)
@@ -184,13 +184,13 @@ def _label(
         taken.append(box)
         added.append(box)
         to_axes = axes.transData.inverted()
-        centre = to_axes.transform(((box.left + box.right) / 2, (box.bottom + box.top) / 2))
+        center = to_axes.transform(((box.left + box.right) / 2, (box.bottom + box.top) / 2))
         if math.hypot((box.left + box.right) / 2 - spot.x, (box.bottom + box.top) / 2 - spot.y) > width / 2 + 8 * scale:
             start = to_axes.transform((spot.x, spot.y))
-            axes.plot(*zip(start, centre, strict=True), color=FAINT, linewidth=0.4, zorder=2.5)
+            axes.plot(*zip(start, center, strict=True), color=FAINT, linewidth=0.4, zorder=2.5)
         axes.text(
-            float(centre[0]),
-            float(centre[1]),
+            float(center[0]),
+            float(center[1]),
             spot.text,
             fontsize=size,
             color=look.light,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from quipukit.report.blocks import Block
+from quipukit.report.views import Block
 from quipukit.specs import format_value
 
 EPSILONS = (10.0, 12.5, 15.0)

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from quipukit.measures.quipu import BACKWARDS, BUDGETS, NARROW, ORIGINAL, SHORT
-from quipukit.report.blocks import SCORES, Block
+from quipukit.report.narrative import cautions
 from quipukit.report.radar import GAIN, equal_privacy, radar_frame
-from quipukit.report.sheet import DASH, Cell, Section, Sheet, interval, number, percent, share
-from quipukit.report.words import cautions
+from quipukit.report.table_model import DASH, Cell, Section, Sheet, interval, number, percent, share
+from quipukit.report.views import SCORES, Block
 from quipukit.specs import format_value
 
 WORSE, SINGLE, TURNS = "\N{DAGGER}", "\N{WHITE BULLET}", "\N{TILDE OPERATOR}"

@@ -10,18 +10,18 @@ from pathlib import Path
 import pandas as pd
 
 from quipukit.errors import FileError, InputError
-from quipukit.files import spreadsheet_text
-from quipukit.home import make_folder, new_file
+from quipukit.io.tables import spreadsheet_text
 from quipukit.report import tables
-from quipukit.report.blocks import Block, blocks_of
 from quipukit.report.drawing import FORMATS, save
 from quipukit.report.figures import figures
 from quipukit.report.latex import latex
 from quipukit.report.page import page
 from quipukit.report.palette import Look, looks_of
-from quipukit.report.sheet import Sheet
+from quipukit.report.table_model import Sheet
+from quipukit.report.views import Block, blocks_of
 from quipukit.report.written import replace_report
 from quipukit.results import Result
+from quipukit.storage import atomic_write, make_folder
 
 Progress = Callable[[float, float], None]
 
@@ -141,5 +141,5 @@ class Report:
 
 
 def _write_text(path: Path, text: str) -> None:
-    with new_file(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from quipukit.home import make_folder, new_file, sha256
+from quipukit.storage import atomic_write, make_folder, sha256
 
 LIST = "SHA256SUMS"
 
@@ -17,7 +17,7 @@ def replace_report(folder: Path, draft: Path) -> None:
     files = sorted((file for file in draft.rglob("*") if file.is_file()), key=lambda file: file.suffix == ".html")
     _clear(folder)
     # The list goes first: whoever is killed between the files leaves nothing that the next report does not know.
-    with new_file(folder / LIST) as path:
+    with atomic_write(folder / LIST) as path:
         lines = [f"{sha256(file)}  {file.relative_to(draft).as_posix()}\n" for file in files]
         path.write_text("".join(sorted(lines)), encoding="utf-8", newline="\n")
     for file in files:

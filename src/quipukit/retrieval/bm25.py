@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.bm25.index import SmallIndex
+from quipukit.bm25.kernels import top
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
-from quipukit.home import cache_home, locked, new_folder, sha256
 from quipukit.lexical import stems, text_words
-from quipukit.postings import top
 from quipukit.retrieval.base import Progress, Ranking, Retriever, Scorer
-from quipukit.smallindex import SmallIndex
-from quipukit.vectors.nearest import in_threads
+from quipukit.storage import atomic_folder, cache_home, locked, sha256
+from quipukit.threads import in_threads
 
 _FORMAT = 1
 _BLOCK = 256
@@ -129,7 +129,7 @@ def _build(collection: Collection, k1: float, b: float, stemmed: bool, stop_word
 
 
 def _save(postings: Postings, folder: Path) -> None:
-    with new_folder(folder) as draft:
+    with atomic_folder(folder) as draft:
         for name in _ARRAYS:
             np.save(draft / f"{name}.npy", getattr(postings, name))
         (draft / "words.json").write_text(json.dumps([postings.docnos, list(postings.terms)]), encoding="utf-8")

@@ -13,7 +13,7 @@ from quipukit.frames import SETTING, noise_of
 from quipukit.lexical import is_stop_word
 from quipukit.registry import mechanism_class
 from quipukit.specs import spec
-from quipukit.text import key, tokenise
+from quipukit.text import key, tokenize
 
 
 def are_originals(sent: Iterable[str], originals: Iterable[str]) -> NDArray[np.bool_]:
@@ -128,7 +128,7 @@ def sent_in_words(sent: Mapping[str, Any]) -> str:
 
 def _forms(text: str) -> tuple[str, frozenset[str]]:
     """Return the two forms by which texts are compared: all letters and digits in a row, and the words that matter."""
-    tokens = tokenise(text)
+    tokens = tokenize(text)
     words = [word for token in tokens for word in _divided(token)]
     content = [word for word in words if not is_stop_word(word)] or words
     bare = _bare("".join(tokens)) or key(text)

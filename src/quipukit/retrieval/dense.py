@@ -20,9 +20,9 @@ from quipukit.encoders.load import load_encoder
 from quipukit.encoders.rowfile import Keys
 from quipukit.encoders.store import Encodings, EncodingStore, PrivateStore
 from quipukit.errors import InputError, ResourceError
-from quipukit.home import new_folder
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
 from quipukit.retrieval.exact import Searcher
+from quipukit.storage import atomic_folder
 
 # Sorted by length within such a chunk, documents fill their batches well; more would hold more texts in memory.
 _CHUNK = 65_536
@@ -108,7 +108,7 @@ class Dense(Retriever):
         # Sorted by docno once: from then on the lower position is the lower docno, which is how ties are broken.
         order = sorted(range(len(docnos)), key=docnos.__getitem__)
         docnos, keys = [docnos[place] for place in order], np.concatenate(parts)[order]
-        with contextlib.suppress(OSError), new_folder(self._folder) as draft:
+        with contextlib.suppress(OSError), atomic_folder(self._folder) as draft:
             (draft / "docnos.json").write_text(json.dumps(docnos), encoding="utf-8")
             np.save(draft / "keys.npy", keys)
         encodings = self._store.lookup(keys)

@@ -37,7 +37,7 @@ class Searcher:
 
     def top(self, queries: NDArray[np.float32], depth: int) -> list[tuple[Positions, Scores]]:
         """Return for every query the positions of the best ``depth`` documents, best first, and their scores."""
-        from quipukit.vectors.nearest import in_threads, workers
+        from quipukit.threads import in_threads, workers
 
         count = len(self._encodings)
         depth = min(depth, count)
@@ -79,7 +79,7 @@ class _Scan:
     """One pass of a block of queries over some documents, keeping those that may be among the best."""
 
     def __init__(self, searcher: Searcher, queries: NDArray[np.float32], depth: int) -> None:
-        from quipukit.vectors.nearest import error_bound
+        from quipukit.numeric import error_bound
 
         self._searcher = searcher
         self._original = queries

@@ -14,9 +14,9 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from quipukit.errors import EngineError, FileError, InputError
-from quipukit.home import make_folder
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.secret import keyed_hash
+from quipukit.storage import make_folder
 
 _CHUNK = 64  # queries at a time for a retriever that cannot stream
 

@@ -1,1 +1,1 @@
-"""Word vectors: the store, where they come from, and exact nearest neighbours."""
+"""Word vectors: the store, where they come from, and exact nearest neighbors."""

@@ -7,10 +7,10 @@ model's order (roughly by frequency), then the composed words by falling count. 
 a list that is fixed and public (`wordfilter.offensive`).
 
 Epsilon is a budget per unit distance, so a pack has to state its scale. What governs CMP is D / sqrt(n + 1), with D
-the distance of a word to its nearest neighbour: SCALE brings the median of that ratio to 0.27, so that the share of
+the distance of a word to its nearest neighbor: SCALE brings the median of that ratio to 0.27, so that the share of
 words that CMP leaves unchanged follows the published 300-dimensional data over the grid of epsilons.
 
-The default attacker's encoder is the same model, so it shares this embedding table: a favour to the attacker.
+The default attacker's encoder is the same model, so it shares this embedding table: a favor to the attacker.
 """
 
 import functools
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import ResourceError, VectorsError
-from quipukit.home import sha256
+from quipukit.storage import sha256
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import offensive
 
@@ -45,7 +45,7 @@ def model_folder() -> Path:
 
 def fingerprint() -> str:
     """Return what the pack is made of, as one hash: the model's file, WordNet and the recipe."""
-    from quipukit.wordnet import load_wordnet
+    from quipukit.wordnet.database import load_wordnet
 
     parts = [
         MODEL_SHA256,
@@ -60,7 +60,7 @@ def fingerprint() -> str:
 
 def build() -> Vectors:
     """Make the pack; takes some seconds, once."""
-    from quipukit.wordnet import load_wordnet
+    from quipukit.wordnet.database import load_wordnet
 
     pieces, table, mean = _pieces()
     whole = [word for word in pieces if _is_whole(word)]

@@ -16,13 +16,13 @@ class Grouping:
 
     group_of: NDArray[np.int32]
     members: list[NDArray[np.int64]]
-    centres: NDArray[np.float64]
+    centers: NDArray[np.float64]
 
     def group_of_place(self, point: NDArray[np.float64], row: int) -> NDArray[np.int64]:
-        """Return the group of a word, or of a point that is no word: the one whose centre is nearest."""
+        """Return the group of a word, or of a point that is no word: the one whose center is nearest."""
         if row >= 0:
             return self.members[self.group_of[row]]
-        return self.members[int(np.argmin(np.square(self.centres - point).sum(axis=1)))]
+        return self.members[int(np.argmin(np.square(self.centers - point).sum(axis=1)))]
 
 
 def group_sizes(words: int, size: int) -> tuple[int, int]:
@@ -49,8 +49,8 @@ def group_words(vectors: Vectors, size: int, similarity: str = "euclidean") -> G
         order = np.argsort(group_of, kind="stable")
         bounds = np.searchsorted(group_of[order], np.arange(1, group_of.max() + 1))
         members = np.split(order, bounds)
-        centres = np.array([vectors.matrix[rows].mean(axis=0, dtype=np.float64) for rows in members])
-        return Grouping(group_of, members, centres)
+        centers = np.array([vectors.matrix[rows].mean(axis=0, dtype=np.float64) for rows in members])
+        return Grouping(group_of, members, centers)
 
     return vectors.derived(("grouping", size, similarity), build)
 

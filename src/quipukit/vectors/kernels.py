@@ -17,7 +17,7 @@ _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)
 def any_above(offsets, slopes, radius, bar):  # type: ignore[no-untyped-def]
-    """Tell whether a score reaches the bar. LLVM vectorises an "or" of comparisons, but not a maximum of floats."""
+    """Tell whether a score reaches the bar. LLVM vectorizes an "or" of comparisons, but not a maximum of floats."""
     hit = False
     for j in range(offsets.shape[0]):
         hit |= offsets[j] + radius * slopes[j] >= bar
@@ -49,7 +49,7 @@ def fold_maxima(row, tops):  # type: ignore[no-untyped-def]
 def scan(offsets, slopes, start, space, single_radii, slack, best, kept, kept_score, kept_count):  # type: ignore[no-untyped-def]
     """Keep, for every row and radius, the words of a tile that may be among the two nearest.
 
-    Most tiles hold no candidate: one vectorised comparison settles them. Over a sweep of radii a bound comes before it:
+    Most tiles hold no candidate: one vectorized comparison settles them. Over a sweep of radii a bound comes before it:
     the maxima of offsets and of slopes bound every score (radii are not negative), and are an eighth of the numbers.
     """
     base_of, radii = space[2], single_radii

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours at the speed of the matrix product.
+"""Exact nearest neighbors at the speed of the matrix product.
 
 Every search here works the same way. Scores come from a float32 matrix product, tile by tile. Each score is off
 by at most a bound that is *proved* from the length of the sum and the norms (Higham, Accuracy and Stability of
@@ -11,14 +11,11 @@ make every word a candidate: they stand aside, and are compared in float64 with 
 than a list of candidates holds, the list is settled in float64 when it is full.
 """
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.numeric import error_bound
+from quipukit.threads import in_threads, workers
 from quipukit.vectors import kernels
 
 Floats = NDArray[np.float64]
@@ -32,27 +29,6 @@ _KEPT = 64
 # Rows that stand aside: so many at the most, and longer than so many times the median.
 _ASIDE, _LONG = 64, 4.0
 
-_T = TypeVar("_T")
-
-
-def error_bound(dimension: int) -> float:
-    """Return c such that a float32 score of vectors a, b is off by at most c * |a| * |b|.
-
-    The sum has ``dimension`` products; rounding both factors, adding the half norm and scaling by the radius add
-    a handful of further roundings.
-    """
-    roundings = dimension + 8
-    unit = 2.0**-24
-    return roundings * unit / (1 - roundings * unit)
-
-
-def workers() -> int:
-    """Return the number of threads to use: the cores this process may run on."""
-    chosen = os.environ.get("QUIPUKIT_THREADS", "")
-    if chosen.isdigit() and int(chosen) > 0:
-        return int(chosen)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
 
 def block_size(count: int) -> int:
     """Return how many rows make a block: equal shares for the threads, none larger than the cache allows.
@@ -61,21 +37,6 @@ def block_size(count: int) -> int:
     """
     rounds = -(-count // (BLOCK * workers()))
     return max(1, -(-count // (max(1, rounds) * workers())))
-
-
-def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
-    """Run a task over items in one pool of threads, each with a single-threaded BLAS.
-
-    One level of parallelism: threaded BLAS calls inside a pool fight for the same cores.
-    """
-    import threadpoolctl
-
-    with threadpoolctl.threadpool_limits(1, user_api="blas"):
-        count = workers()
-        if count == 1:
-            return [task(item) for item in items]
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(task, items))
 
 
 # --- the two nearest words of noisy vectors ---------------------------------------------------------------------

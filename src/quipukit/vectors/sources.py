@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quipukit.errors import FileError, InputError, VectorsError
-from quipukit.home import cache_home, file_stamp, locked, sha256
+from quipukit.storage import cache_home, file_stamp, locked, sha256
 from quipukit.vectors import default_pack, wink
 from quipukit.vectors.store import Vectors, load, save, stored_files
 from quipukit.vectors.textfile import read_text_vectors

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import VectorsError
-from quipukit.home import new_file, new_folder, sha256
+from quipukit.storage import atomic_folder, atomic_write, sha256
 from quipukit.text import key
 from quipukit.vectors.wordfilter import WordFilter
 
@@ -123,8 +123,8 @@ class Vectors:
         """Return the covariance of the rows (divisor: the number of words)."""
         total = np.zeros((self.dimension, self.dimension))
         for block in self.blocks():
-            centred = block.astype(np.float64) - self.mean
-            total += centred.T @ centred
+            centerd = block.astype(np.float64) - self.mean
+            total += centerd.T @ centerd
         return total / len(self)
 
     @functools.cached_property
@@ -175,9 +175,9 @@ class Vectors:
                     return stored
             array = build()
             with contextlib.suppress(OSError):  # a cache that cannot be written is no reason to stop
-                with new_file(path) as draft:
+                with atomic_write(path) as draft:
                     np.save(draft, array)
-                with new_file(check) as draft:
+                with atomic_write(check) as draft:
                     draft.write_text(sha256(path), encoding="ascii")
             return array
 
@@ -238,7 +238,7 @@ def stored_files(folder: Path) -> list[Path]:
 
 def save(vectors: Vectors, folder: Path) -> None:
     """Write vectors as a folder, complete or not at all (a temporary folder, then one rename)."""
-    with new_folder(folder) as draft:
+    with atomic_folder(folder) as draft:
         np.save(draft / "matrix.npy", vectors.matrix)
         (draft / "words.json").write_text(json.dumps(list(vectors.words), ensure_ascii=False), encoding="utf-8")
         meta = {

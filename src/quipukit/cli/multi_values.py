@@ -6,12 +6,12 @@ from pathlib import Path
 from quipukit.errors import InputError, SpecError
 
 
-def spread(arguments: Sequence[str]) -> list[str]:
+def expand_multi_values(arguments: Sequence[str]) -> list[str]:
     """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for names of mechanisms.
 
-    >>> spread(["-e", "1", "5", "-n", "3"])
+    >>> expand_multi_values(["-e", "1", "5", "-n", "3"])
     ['-e', '1', '-e', '5', '-n', '3']
-    >>> spread(["-m", "CMP", "TEM@5", "wordnet"])
+    >>> expand_multi_values(["-m", "CMP", "TEM@5", "wordnet"])
     ['-m', 'CMP', '-m', 'TEM@5', 'wordnet']
 
     What could as well be a folder to work on is refused, not guessed.
@@ -20,7 +20,7 @@ def spread(arguments: Sequence[str]) -> list[str]:
     if several[:1] == ["utility"]:  # whose -m are measures, one each
         return several
     for names, belongs in _SEVERAL:
-        several = _spread(several, names, belongs)
+        several = _expand(several, names, belongs)
     return several
 
 
@@ -43,7 +43,7 @@ def _named_resume(arguments: list[str]) -> list[str]:
     return [*others, "--resume", rest[output + 1]] if others == ["evaluate"] else rest
 
 
-def _spread(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[[str], bool]) -> list[str]:
+def _expand(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[[str], bool]) -> list[str]:
     found: list[str] = []
     option = ""
     fresh = False

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from quipukit.home import new_file
+from quipukit.storage import atomic_write
 
 Progress = Callable[[float, float], None]
 
 
-class Watch:
+class ProgressListener:
     """Is told of stages and their progress; this one keeps silent."""
 
     def stage(self, name: str, unit: str) -> Progress:
@@ -24,7 +24,7 @@ class Watch:
 
 
 @dataclass
-class Lap:
+class StageTiming:
     """How long a stage took, and how much it had to do."""
 
     stage: str
@@ -39,17 +39,17 @@ class Lap:
 
 
 @dataclass
-class Clock:
+class StageTimer:
     """Passes everything on to a watch, and takes the time of each stage."""
 
-    watch: Watch
-    laps: dict[str, Lap] = field(default_factory=dict)
+    watch: ProgressListener
+    laps: dict[str, StageTiming] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def stage(self, name: str, unit: str = "cells") -> Iterator[Progress]:
         """Run a stage under the clock; a stage that comes again adds to its lap."""
         tell = self.watch.stage(name, unit)
-        lap = self.laps.setdefault(name, Lap(name, unit))
+        lap = self.laps.setdefault(name, StageTiming(name, unit))
         begin, before = time.monotonic(), lap.amount
 
         def show(done: float, total: float) -> None:
@@ -67,5 +67,5 @@ class Clock:
         with contextlib.suppress(OSError, ValueError):  # of no use to a result, and so no reason to stop
             past = json.loads(path.read_text(encoding="utf-8"))
         session = [asdict(lap) for lap in self.laps.values()]
-        with new_file(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_text(json.dumps([*past, session], indent=1) + "\n", encoding="utf-8")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quipukit.bm25.index import SmallIndex
 from quipukit.errors import InputError
 from quipukit.lexical import stems, text_words
-from quipukit.smallindex import SmallIndex
 
 WORDS = ["crime", "crimes", "sea", "seas", "story", "plant", "wolf", "x", "9", "the"]
 

@@ -2,7 +2,7 @@
 
 The format is wndb(5WN): ``data.*`` hold the synsets, ``index.*`` the lemmas, ``index.sense`` the tag counts and
 ``*.exc`` the irregular forms. What the lines say is taken apart here and handed on as plain values; what they
-mean is the business of `quipukit.wordnet`.
+mean is the business of `quipukit.wordnet.database`.
 """
 
 import hashlib

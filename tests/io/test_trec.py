@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import FileError, InputError
-from quipukit.trec import read_qrels, read_run, write_qrels, write_run
+from quipukit.io.trec import read_qrels, read_run, write_qrels, write_run
 
 
 def test_a_run_goes_there_and_back_with_its_ties(tmp_path):

@@ -11,8 +11,9 @@ from pandas.testing import assert_frame_equal
 
 from quipukit.attackers.log import read_log
 from quipukit.errors import FileError
-from quipukit.files import read_obfuscated, read_queries, with_budget, write_obfuscated
 from quipukit.frames import OBFUSCATED
+from quipukit.io.obfuscated import read_obfuscated, with_budget, write_obfuscated
+from quipukit.io.queries import read_queries
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors.store import Vectors
 

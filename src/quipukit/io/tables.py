@@ -1,8 +1,7 @@
-"""Queries and obfuscated queries as files: TSV, CSV, JSON lines and Parquet, our own layout and the published one."""
+"""Tables as files: TSV, CSV, JSON lines and Parquet, read strictly and written complete or not at all."""
 
 import csv
 import io
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,16 +11,13 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import FileError, FrameError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Kind, Table, joint_noise, noise_of, with_noise
-from quipukit.home import new_file
-from quipukit.reading import Row, file_kind, is_header, read_bytes, read_objects, read_rows, with_width
+from quipukit.frames import Kind, Table
+from quipukit.io.reading import Row, file_kind, read_bytes, read_objects, read_rows, with_width
+from quipukit.storage import atomic_write
 from quipukit.terminal import visible
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
-_PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
-_RENAMED = {"id": "qid", "text": "query", "query_id": "qid"}
-_IDS = {"qid", "id", "query_id"}
-_TEXTS = {"query", "text"}
+ID_COLUMNS = {"qid", "id", "query_id"}
 _UNFIT = {".tsv": re.compile(r"[\t\r\n\0]"), ".csv": re.compile(r"\0")}
 # After white space or characters without width, too. The last four are the wide forms that some spreadsheets take for
 # the first four.
@@ -29,58 +25,6 @@ _FORMULA = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*[-=+@\uff1d\uff0b\uff0d\uf
 _RETURN = re.compile(r"\r")
 
 Pathish = str | os.PathLike[str]
-
-
-def read_queries(path: Pathish) -> pd.DataFrame:
-    """Read queries: TSV (qid, tab, query; a header line is optional), or CSV, JSON lines or Parquet with columns.
-
-    The columns are ``qid`` and ``query``; ``id`` and ``text`` are understood too. Ids stay strings.
-    """
-    path = Path(path)
-    frame = _read_topics(path) if file_kind(path) in (".tsv", ".txt") else read_table(path)
-    frame = frame.rename(columns={old: new for old, new in _RENAMED.items() if new not in frame.columns})
-    if list(frame.columns).count("qid") == 1:
-        stripped = [qid.strip() if isinstance(qid, str) else qid for qid in frame["qid"].tolist()]
-        frame["qid"] = pd.Series(stripped, frame.index, object)
-    queries = _checked(path, QUERIES, frame)
-    if queries.empty:
-        raise FileError(f"{path}: there is no query in the file; write lines 'qid<TAB>query'.")
-    nameless = queries["qid"].eq("")
-    if nameless.any():
-        raise FileError(f"{path}: query {int(nameless.argmax()) + 1} has no id; give every query one.")
-    return queries
-
-
-def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read obfuscated queries, a file or a folder of files; return them and the originals that stand beside them.
-
-    Our own layout carries no originals, so that the second table is empty. The published one
-    (id, text, obfuscatedText, mechanism, epsilon or level) does. ``attrs["noise"]`` of the first table is what the
-    files say of their noise, where they do.
-    """
-    path = Path(path)
-    files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
-    if not files:
-        raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
-    parts = [_read_part(file) for file in files]
-    noise = joint_noise(noise_of(part) for part, _ in parts)
-    obfuscated = with_noise(pd.concat([part for part, _ in parts], ignore_index=True), noise)
-    if obfuscated.duplicated(list(OBFUSCATED.key)).any():
-        raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
-    originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
-    if originals.duplicated(list(QUERIES.key)).any():
-        raise FileError(f"{path}: two originals have the same id; give every query one id, in all files.")
-    return _as_table(path, lambda: OBFUSCATED.check(obfuscated)), _as_table(path, lambda: QUERIES.check(originals))
-
-
-def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
-    """Write obfuscated queries by the ending of the path, complete or not at all.
-
-    Beside the columns of the table stand n, whether the noise is independent or common, and, where the parameter is an
-    epsilon, the composed budget n * epsilon of the setting. The file is what crosses the trust boundary: it holds these
-    columns and nothing else.
-    """
-    write_table(with_budget(obfuscated), path)
 
 
 def write_table(table: pd.DataFrame, path: Pathish) -> None:
@@ -91,25 +35,13 @@ def write_table(table: pd.DataFrame, path: Pathish) -> None:
     if path.suffix not in FORMATS:
         raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     try:
-        with new_file(path) as draft:
+        with atomic_write(path) as draft:
             if path.suffix == ".parquet":
                 table.to_parquet(draft, index=False)
             else:
                 draft.write_text(as_text(table, path.suffix), encoding="utf-8", newline="")
     except OSError as fault:
         raise FileError(f"{path} cannot be written ({fault.strerror}); name another place.") from None
-
-
-def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
-    """Add what was asked for and what it costs: n, the kind of noise, and n * epsilon where there is an epsilon.
-
-    The budget is that of one setting. With common noise the settings of a table have no joint one. Where a query has
-    more variants than n says (pandas keeps the n of the first of several tables that are put together), they count.
-    """
-    held = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
-    counts = held.clip(lower=obfuscated.attrs.get("n"))
-    budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
-    return obfuscated.assign(n=counts, noise=noise_of(obfuscated), budget=budget)
 
 
 def as_text(table: pd.DataFrame, suffix: str) -> str:
@@ -207,10 +139,12 @@ def check_cells(path: Path, table: pd.DataFrame, kinds: Mapping[str, Kind]) -> N
     for column, kind in kinds.items():
         if list(table.columns).count(column) != 1:
             continue  # which the check of the table says
-        types = (str, int) if column in _IDS else (str,) if kind == "text" else (str, int, float)
+        types = (str, int) if column in ID_COLUMNS else (str,) if kind == "text" else (str, int, float)
         for number, cell in zip(_row_numbers(path, table), table[column].tolist(), strict=True):
             if not isinstance(cell, types) or isinstance(cell, bool):
-                wanted = "a text or a whole number" if column in _IDS else "a text" if kind == "text" else "a number"
+                wanted = (
+                    "a text or a whole number" if column in ID_COLUMNS else "a text" if kind == "text" else "a number"
+                )
                 raise FileError(f"{path}, {number}: column {column!r} is empty or not {wanted}; fix or delete the row.")
 
 
@@ -221,10 +155,10 @@ def _row_numbers(path: Path, table: pd.DataFrame) -> list[str]:
     return [f"line {number}" for number in table.index]
 
 
-def _checked(path: Path, kind: Table, table: pd.DataFrame) -> pd.DataFrame:
+def checked_table(path: Path, kind: Table, table: pd.DataFrame) -> pd.DataFrame:
     """Return the table as it should be; rows at fault are named by number, for what stands there may be a query."""
     check_cells(path, table, kind.columns)
-    typed = _as_table(path, lambda: kind.typed(table))
+    typed = as_table(path, lambda: kind.typed(table))
     key = list(kind.key)
     twice = typed.duplicated(key)
     if twice.any():
@@ -237,33 +171,11 @@ def _checked(path: Path, kind: Table, table: pd.DataFrame) -> pd.DataFrame:
     return typed
 
 
-def _as_table(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+def as_table(path: Path, check: Callable[[], pd.DataFrame]) -> pd.DataFrame:
     try:
         return check()
     except FrameError as fault:
         raise FileError(f"{path}: {fault}") from None
-
-
-def _read_topics(path: Path) -> pd.DataFrame:
-    rows = read_rows(path)
-    first = next(rows)
-    names = [name.strip().casefold() for name in first[1]]
-    if _IDS.intersection(names) and _TEXTS.intersection(names):
-        return table_of(path, names, rows)
-    if len(names) == 2 and names[0] in _TEXTS:  # beside it may stand ids or counts
-        raise FileError(f"{path}: the first line names the queries but not their ids; name those 'qid'.")
-    # Of two columns one may have any name: topics are often headed "qid, title" or "number, query".
-    if len(names) == 2 and is_header(names[0], names[1], _IDS, _TEXTS):
-        return table_of(path, ["qid", "query"], rows)
-    shape = "'qid<TAB>query', or name the columns in the first line"
-    topics = table_of(path, ["qid", "query"], with_width(path, itertools.chain([first], rows), 2, shape))
-    if (
-        topics["query"].str.strip().str.fullmatch("[0-9]+").all()
-        and topics["qid"].str.strip().str.contains(r"\s").any()
-    ):
-        # The ids cross the trust boundary with what is sent.
-        raise FileError(f"{path}: these look like queries and counts, not ids and queries; write {shape}.")
-    return topics
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
@@ -275,25 +187,3 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
     if not objects:
         raise FileError(f"{path} is empty; write one object per line.")
     return pd.DataFrame(list(objects.values()), index=list(objects), dtype=object)
-
-
-def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    frame = read_table(path)
-    if not {"obfuscatedText", "mechanism"} & set(frame.columns):
-        # Not what is found: the first line of a file of plain queries may be one of them.
-        raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
-    if "obfuscatedText" not in frame.columns:
-        return _checked(path, OBFUSCATED, frame), QUERIES.empty()
-    missing = [column for column in _PUBLISHED if column not in frame.columns]
-    parameter = next((name for name in ("epsilon", "level", "window") if name in frame.columns), None)
-    if missing or parameter is None:
-        wanted = missing[0] if missing else "epsilon' or 'level"
-        raise FileError(f"{path}: column '{wanted}' is missing; the published layout has {', '.join(_PUBLISHED)}.")
-    check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
-    settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
-    rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
-    obfuscated = _as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
-    with_noise(obfuscated, noise_of(frame))
-    obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
-    originals = frame[["id", "text"]].rename(columns=_RENAMED).drop_duplicates()
-    return obfuscated, _as_table(path, lambda: QUERIES.typed(originals))

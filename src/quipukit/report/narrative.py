@@ -10,8 +10,8 @@ from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
 from quipukit.measures.quipu import BACKWARDS, NARROW, ORIGINAL, SHORT, SINGLE
 from quipukit.measures.resampling import FEW
-from quipukit.report.blocks import SCORES, Block, ranked_by
-from quipukit.report.sheet import interval, number, percent, share
+from quipukit.report.table_model import interval, number, percent, share
+from quipukit.report.views import SCORES, Block, ranked_by
 from quipukit.results import Result
 from quipukit.retrieval.consent import sent_in_words
 from quipukit.specs import format_value
@@ -59,8 +59,8 @@ def lead(block: Block) -> str:
     """Return the sentence that says between which ends all mechanisms move."""
     if not block.judged:
         return (
-            f"{block.name} has no relevance judgements, so nothing is said about what is still found: this is risk "
-            "alone. Add judgements (qrels) and evaluate again for utility, the plane and the QuIPU score."
+            f"{block.name} has no relevance judgments, so nothing is said about what is still found: this is risk "
+            "alone. Add judgments (qrels) and evaluate again for utility, the plane and the QuIPU score."
         )
     ends = {
         name: float(block.curve(name, block.attackers[0])["utility"].iloc[0])
@@ -198,7 +198,7 @@ def run_in_words(result: Result, queries: tuple[int, int] | None = None) -> list
         ("Collection", _sentence(result.name, size, _print_of(collection))),
         # Without their fingerprint: a plain hash lets a reader test a guess, and a report may travel.
         ("Queries", _sentence(f"{asked.get('count', len(result.queries)):,} queries", _judged(queries))),
-        ("Judgements", _judgements(judged) if result.judged else "none, so there is risk alone"),
+        ("Judgments", _judgments(judged) if result.judged else "none, so there is risk alone"),
         *(("Search system", _system(system)) for system in manifest.get("systems", ()) if result.judged),
         *(("Sent over the wire", sent_in_words(sent)) for sent in manifest.get("sent") or ()),
         ("Obfuscation", _obfuscation(result)),
@@ -232,7 +232,7 @@ def limits(results: Sequence[Result]) -> list[str]:
         count = len(result.queries)
         own = f"{result.name}: "
         if result.judged and judged.get("derived"):
-            found.append(f"{own}the judgements are derived, not made by people; absolute utilities mean little.")
+            found.append(f"{own}the judgments are derived, not made by people; absolute utilities mean little.")
         documents = _part(result.manifest, "collection").get("documents") or 0
         if result.judged and 0 < documents < 1_000_000:
             found.append(
@@ -299,9 +299,9 @@ def _judged(queries: tuple[int, int] | None) -> str:
     return f"risk over all of them, utility over the {queries[1]:,} with relevant documents"
 
 
-def _judgements(judged: Mapping[str, Any]) -> str:
+def _judgments(judged: Mapping[str, Any]) -> str:
     kind = "derived, not made by people" if judged.get("derived") else ""
-    return _sentence(_counted(judged, "count", "judgements"), kind)
+    return _sentence(_counted(judged, "count", "judgments"), kind)
 
 
 def _system(system: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics import assert_binomial, assert_chi2, assert_ks, refuted
+from tests.stat_checks import assert_binomial, assert_chi2, assert_ks, refuted
 
 
 def rng() -> np.random.Generator:
@@ -12,7 +12,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20240501)
 
 
-def test_ks_accepts_its_own_law_and_refuses_a_neighbour():
+def test_ks_accepts_its_own_law_and_refuses_a_neighbor():
     samples = rng().gamma(100, 1 / 10, size=20_000)
     assert_ks(samples, stats.gamma(100, scale=1 / 10).cdf)
     assert refuted(assert_ks, samples, stats.gamma(100, scale=1 / 10.2).cdf)
@@ -53,7 +53,7 @@ def test_chi2_pools_rare_cells():
     p = np.append(np.full(1_000, 1e-6), [0.4, 0.599])
     counts = rng().multinomial(20_000, p)
     assert_chi2(counts, p)
-    # Each of the rare cells is beyond judgement; all of them together are not.
+    # Each of the rare cells is beyond judgment; all of them together are not.
     crowded = counts.copy()
     crowded[:200] += 1
     assert refuted(assert_chi2, crowded, p)
@@ -117,7 +117,7 @@ def test_chi2_keeps_the_rate_it_states(expectation, stated):
         assert refuted(assert_chi2, cells[cell], p) == alarm[cell]
 
 
-def test_binomial_accepts_its_own_rate_and_refuses_a_neighbour():
+def test_binomial_accepts_its_own_rate_and_refuses_a_neighbor():
     successes = int(rng().binomial(100_000, 0.25))
     assert_binomial(successes, 100_000, 0.25)
     assert refuted(assert_binomial, successes, 100_000, 0.26)

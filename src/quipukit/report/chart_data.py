@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quipukit.report.blocks import Block
 from quipukit.report.examples import examples_of
 from quipukit.report.labels import Box, along, around, group
+from quipukit.report.narrative import risk_name, scores_in_words
 from quipukit.report.palette import Look
 from quipukit.report.plane_figures import CORNERS
-from quipukit.report.sheet import typeset
-from quipukit.report.words import risk_name, scores_in_words
+from quipukit.report.table_model import typeset
+from quipukit.report.views import Block
 from quipukit.specs import format_value
 
 # Where plotly can write beside a point, and the direction in which that is.
@@ -32,7 +32,7 @@ def page_data(blocks: Sequence[Block], looks: Mapping[str, Look], examples: bool
     """Return everything that is drawn; no text of a query where ``examples`` are not wanted."""
     return {
         "looks": {
-            name: {"colour": look.number % 10, "marker": look.marker, "dash": look.dash} for name, look in looks.items()
+            name: {"color": look.number % 10, "marker": look.marker, "dash": look.dash} for name, look in looks.items()
         },
         "corners": [list(corner) for corner in CORNERS],
         "blocks": [_block(block, examples) for block in blocks],
@@ -115,9 +115,9 @@ def _met(box: Box, others: Sequence[Box]) -> int:
 def _beside(x: float, y: float, text: str, direction: tuple[int, int]) -> Box:
     width, height = _LETTER * len(text), _LINE
     right, up = direction
-    centre_x = x + right * (_MARKER * 1.6 + width / 2)
-    centre_y = y + up * (_MARKER * 1.6 + height / 2)
-    return Box(centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2)
+    center_x = x + right * (_MARKER * 1.6 + width / 2)
+    center_y = y + up * (_MARKER * 1.6 + height / 2)
+    return Box(center_x - width / 2, center_y - height / 2, center_x + width / 2, center_y + height / 2)
 
 
 def _bounds(curve: Any, side: str) -> list[list[float]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quipukit.home import cache_home
+from quipukit.storage import cache_home
 
 VECTORS = "cat 0 0\ndog 1 0\nfish 0 2\nbird 3 1\n"
 
@@ -78,7 +78,7 @@ def test_a_home_that_cannot_be_written_costs_one_line(installed: Path, tmp_path:
 
 UNWRITABLE = """
 import os, signal, sys
-from quipukit.home import cache_home
+from quipukit.storage import cache_home
 from quipukit.secret import installation_secret
 installation_secret()
 print(cache_home(), flush=True)

@@ -1,4 +1,4 @@
-"""TREC files: runs (qid Q0 docno rank score tag) and judgements (qid 0 docno relevance)."""
+"""TREC files: runs (qid Q0 docno rank score tag) and judgments (qid 0 docno relevance)."""
 
 import math
 import os
@@ -10,8 +10,8 @@ import pandas as pd
 
 from quipukit.errors import FileError, FrameError, InputError
 from quipukit.frames import QRELS, qrels_frame
-from quipukit.home import new_file
-from quipukit.reading import numbered_lines
+from quipukit.io.reading import numbered_lines
+from quipukit.storage import atomic_write
 
 Pathish = str | os.PathLike[str]
 
@@ -64,14 +64,14 @@ def write_run(run: pd.DataFrame, path: Pathish, tag: str = "quipukit") -> None:
         lines.append(f"{qid} Q0 {docno} {rank + 1} {score:.9g} {tag}\n")
         last_qid, last = qid, float(f"{score:.9g}")
     try:
-        with new_file(path) as draft, draft.open("w", encoding="utf-8") as file:
+        with atomic_write(path) as draft, draft.open("w", encoding="utf-8") as file:
             file.writelines(lines)
     except OSError as fault:
         raise FileError(f"{path} cannot be written ({fault.strerror}); name another place.") from None
 
 
 def read_qrels(path: Pathish) -> pd.DataFrame:
-    """Read judgements: columns qid, docno, relevance. Of a pair that is judged several times the highest counts."""
+    """Read judgments: columns qid, docno, relevance. Of a pair that is judged several times the highest counts."""
     path = Path(path)
     rows = [
         (fields[0], fields[2], _whole(path, number, fields[3], "relevance"))
@@ -84,11 +84,11 @@ def read_qrels(path: Pathish) -> pd.DataFrame:
 
 
 def write_qrels(qrels: pd.DataFrame, path: Pathish) -> None:
-    """Write judgements, complete or not at all."""
+    """Write judgments, complete or not at all."""
     checked = QRELS.check(qrels)
     check_ids(checked["qid"].drop_duplicates(), "query id")
     check_ids(checked["docno"].drop_duplicates(), "docno")
-    with new_file(Path(path)) as draft, draft.open("w", encoding="utf-8") as file:
+    with atomic_write(Path(path)) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(f"{row.qid} 0 {row.docno} {row.relevance}\n" for row in checked.itertuples())
 
 

@@ -91,7 +91,7 @@ def make_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; what was written there takes its place only if nothing went wrong."""
     make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
@@ -106,7 +106,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path) -> Iterator[Path]:
     """Give a temporary folder beside ``path``; it takes the place of ``path`` only if nothing went wrong."""
     make_folder(path.parent)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))

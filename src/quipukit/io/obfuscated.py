@@ -1,0 +1,80 @@
+"""Obfuscated queries as files: our own layout, and the published one, which holds the originals too."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from quipukit.errors import FileError
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, joint_noise, noise_of, with_noise
+from quipukit.io.queries import RENAMED
+from quipukit.io.reading import file_kind
+from quipukit.io.tables import FORMATS, Pathish, as_table, check_cells, checked_table, read_table, write_table
+
+_PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
+
+
+def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read obfuscated queries, a file or a folder of files; return them and the originals that stand beside them.
+
+    Our own layout carries no originals, so that the second table is empty. The published one
+    (id, text, obfuscatedText, mechanism, epsilon or level) does. ``attrs["noise"]`` of the first table is what the
+    files say of their noise, where they do.
+    """
+    path = Path(path)
+    files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
+    if not files:
+        raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
+    parts = [_read_part(file) for file in files]
+    noise = joint_noise(noise_of(part) for part, _ in parts)
+    obfuscated = with_noise(pd.concat([part for part, _ in parts], ignore_index=True), noise)
+    if obfuscated.duplicated(list(OBFUSCATED.key)).any():
+        raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
+    originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
+    if originals.duplicated(list(QUERIES.key)).any():
+        raise FileError(f"{path}: two originals have the same id; give every query one id, in all files.")
+    return as_table(path, lambda: OBFUSCATED.check(obfuscated)), as_table(path, lambda: QUERIES.check(originals))
+
+
+def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
+    """Write obfuscated queries by the ending of the path, complete or not at all.
+
+    Beside the columns of the table stand n, whether the noise is independent or common, and, where the parameter is an
+    epsilon, the composed budget n * epsilon of the setting. The file is what crosses the trust boundary: it holds these
+    columns and nothing else.
+    """
+    write_table(with_budget(obfuscated), path)
+
+
+def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
+    """Add what was asked for and what it costs: n, the kind of noise, and n * epsilon where there is an epsilon.
+
+    The budget is that of one setting. With common noise the settings of a table have no joint one. Where a query has
+    more variants than n says (pandas keeps the n of the first of several tables that are put together), they count.
+    """
+    held = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
+    counts = held.clip(lower=obfuscated.attrs.get("n"))
+    budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
+    return obfuscated.assign(n=counts, noise=noise_of(obfuscated), budget=budget)
+
+
+def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    frame = read_table(path)
+    if not {"obfuscatedText", "mechanism"} & set(frame.columns):
+        # Not what is found: the first line of a file of plain queries may be one of them.
+        raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
+    if "obfuscatedText" not in frame.columns:
+        return checked_table(path, OBFUSCATED, frame), QUERIES.empty()
+    missing = [column for column in _PUBLISHED if column not in frame.columns]
+    parameter = next((name for name in ("epsilon", "level", "window") if name in frame.columns), None)
+    if missing or parameter is None:
+        wanted = missing[0] if missing else "epsilon' or 'level"
+        raise FileError(f"{path}: column '{wanted}' is missing; the published layout has {', '.join(_PUBLISHED)}.")
+    check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
+    settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
+    rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
+    obfuscated = as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
+    with_noise(obfuscated, noise_of(frame))
+    obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
+    originals = frame[["id", "text"]].rename(columns=RENAMED).drop_duplicates()
+    return obfuscated, as_table(path, lambda: QUERIES.typed(originals))

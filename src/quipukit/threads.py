@@ -1,0 +1,31 @@
+"""Worker threads: how many, and a pool in which the BLAS keeps to one thread."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+def workers() -> int:
+    """Return the number of threads to use: the cores this process may run on."""
+    chosen = os.environ.get("QUIPUKIT_THREADS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
+    """Run a task over items in one pool of threads, each with a single-threaded BLAS.
+
+    One level of parallelism: threaded BLAS calls inside a pool fight for the same cores.
+    """
+    import threadpoolctl
+
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        count = workers()
+        if count == 1:
+            return [task(item) for item in items]
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(task, items))

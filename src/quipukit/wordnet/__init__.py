@@ -1,0 +1,1 @@
+"""WordNet: its database read from its own files."""
