@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from quipukit.cli import main
-from quipukit.cli.multi_values import spread
+from quipukit.cli.multi_values import expand_multi_values
 from quipukit.cli.obfuscate import note_lines
 
 SMALL = "cat 0 0\ndog 1 0\nfish 0 2\nbird 3 1\nhorse 2 2\nmouse 0 3\n"
@@ -319,10 +319,20 @@ def test_vectors_lists_what_is_kept(tmp_path: Path, small: str, monkeypatch: pyt
 
 
 def test_numbers_after_e_are_spread() -> None:
-    assert spread(["q", "-e", "1", "5", "10", "-n", "3"]) == ["q", "-e", "1", "-e", "5", "-e", "10", "-n", "3"]
-    assert spread(["-e", "x", "5"]) == ["-e", "x", "-e", "5"]
-    assert spread(["-n", "3", "5"]) == ["-n", "3", "5"]
-    assert spread(["-e"]) == ["-e"]
+    assert expand_multi_values(["q", "-e", "1", "5", "10", "-n", "3"]) == [
+        "q",
+        "-e",
+        "1",
+        "-e",
+        "5",
+        "-e",
+        "10",
+        "-n",
+        "3",
+    ]
+    assert expand_multi_values(["-e", "x", "5"]) == ["-e", "x", "-e", "5"]
+    assert expand_multi_values(["-n", "3", "5"]) == ["-n", "3", "5"]
+    assert expand_multi_values(["-e"]) == ["-e"]
 
 
 def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,10 +342,17 @@ def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monke
     refused = run("evaluate", "-m", "CMP", "tem", "-o", "out")
     assert_refused(refused, "'tem' is a folder", "./tem", "-m tem")
     assert_refused(run("evaluate", "-e", "1", "5", "2019", "-o", "out"), "'2019' is a folder", "./2019")
-    assert spread(["evaluate", "-m", "CMP", "./tem"]) == ["evaluate", "-m", "CMP", "./tem"]
-    assert spread(["evaluate", "tem", "-m", "CMP", "-m", "tem"]) == ["evaluate", "tem", "-m", "CMP", "-m", "tem"]
-    assert spread(["evaluate", "-m", "CMP", "TEM"]) == ["evaluate", "-m", "CMP", "-m", "TEM"]
-    assert spread(["utility", "-m", "SetR", "CMP"]) == ["utility", "-m", "SetR", "CMP"]
+    assert expand_multi_values(["evaluate", "-m", "CMP", "./tem"]) == ["evaluate", "-m", "CMP", "./tem"]
+    assert expand_multi_values(["evaluate", "tem", "-m", "CMP", "-m", "tem"]) == [
+        "evaluate",
+        "tem",
+        "-m",
+        "CMP",
+        "-m",
+        "tem",
+    ]
+    assert expand_multi_values(["evaluate", "-m", "CMP", "TEM"]) == ["evaluate", "-m", "CMP", "-m", "TEM"]
+    assert expand_multi_values(["utility", "-m", "SetR", "CMP"]) == ["utility", "-m", "SetR", "CMP"]
 
 
 def test_notes_are_grouped_by_what_they_say() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from quipukit import results, storage
-from quipukit.experiment import pieces, run, watch
+from quipukit import progress, results, storage
+from quipukit.experiment import pieces, run
 from quipukit.experiment.codeprint import ROOMS, code_of
 from quipukit.wordnet.database import load_wordnet
 from tests.experiment import tiny
@@ -67,7 +67,7 @@ def child(collection: Path, out: Path, cache: Path, fatal: int, moment: str, cha
     patch = pytest.MonkeyPatch()
     tiny.no_model(patch, cache)
     replaced = deadly(fatal, moment)
-    for module in (run, pieces, results, watch):
+    for module in (run, pieces, results, progress):
         patch.setattr(module, "atomic_write", replaced)
     tiny.run(collection, out, **changes)
 

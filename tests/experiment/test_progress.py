@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quipukit.experiment import stage_view
+from quipukit.experiment import progress_view
 from quipukit.progress import Progress, ProgressListener
 from tests.experiment import tiny
 
@@ -52,7 +52,7 @@ def test_a_terminal_shows_the_stages(village: Path, monkeypatch: pytest.MonkeyPa
 def test_a_notebook_shows_the_stages(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = shown_on(io.StringIO(), monkeypatch)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
-    monkeypatch.setattr(stage_view, "find_spec", lambda name: None)
+    monkeypatch.setattr(progress_view, "find_spec", lambda name: None)
     small(village, progress=False)
     assert stderr.getvalue() == ""
     small(village)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import quipukit as qk
+from quipukit import progress
 from quipukit.errors import FileError, InputError, ResourceError
-from quipukit.experiment import pieces, run, watch
+from quipukit.experiment import pieces, run
 from quipukit.experiment.pieces import alone
 from quipukit.results import TABLES, Result
 from tests.experiment import killing, tiny
@@ -257,7 +258,7 @@ def test_a_full_disk_stops_cleanly_and_the_run_goes_on_after(
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
         stand_in = full(number)
-        for module in (run, pieces, killing.results, watch):
+        for module in (run, pieces, killing.results, progress):
             patch.setattr(module, "atomic_write", stand_in)
         with pytest.raises(ResourceError) as caught:
             tiny.run(village, out)
