@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit import registry
+from quipukit import plugins, registry
 from quipukit.errors import SpecError
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import canonical_name, mechanism_class, mechanism_names
@@ -57,10 +57,10 @@ def test_aliases(alias, name):
 
 
 def test_aliases_shadow_no_name():
-    names = {registry._fold(name) for name in BUILT_IN}
-    assert not names & set(registry._ALIASES)
-    assert set(registry._ALIASES.values()) <= set(BUILT_IN)
-    assert all(alias == registry._fold(alias) for alias in registry._ALIASES)
+    names = {plugins.fold(name) for name in BUILT_IN}
+    assert not names & set(registry.MECHANISMS.aliases)
+    assert set(registry.MECHANISMS.aliases.values()) <= set(BUILT_IN)
+    assert all(alias == plugins.fold(alias) for alias in registry.MECHANISMS.aliases)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,11 @@ def install(monkeypatch):
 
     def put(*entries):
         found = [Entry(*entry) for entry in entries]
-        monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "quipukit.mechanisms" else [])
-        registry._plugins.cache_clear()
-        registry.mechanism_class.cache_clear()
+        monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == "quipukit.mechanisms" else [])
+        plugins.plugins.cache_clear()
 
     yield put
-    registry._plugins.cache_clear()
-    registry.mechanism_class.cache_clear()
+    plugins.plugins.cache_clear()
 
 
 def test_a_plugin_is_found(install):

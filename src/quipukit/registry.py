@@ -1,40 +1,75 @@
-"""Names of mechanisms and where they live; nothing is imported before it is used.
+"""Names and what they mean: a registry for mechanisms, and one for anything else that is found by name.
 
-A plugin adds its own through the entry-point group ``quipukit.mechanisms``: the entry's name is the mechanism's
-name, its value the class. A name that is taken, in any spelling, is not given again: what answers to ``cmp`` is CMP.
+Nothing is imported before it is used. A plugin adds its own through an entry point (see `quipukit.plugins`).
 """
 
 import difflib
-import functools
 import importlib
-import warnings
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from quipukit.errors import SpecError
+from quipukit.plugins import Loader, fold, plugins
 
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
-GROUP = "quipukit.mechanisms"
-
 HidesMore = Literal["smaller", "larger"]
 
-_BUILT_IN = {
-    "CMP": "cmp:CMP",
-    "Mahalanobis": "mahalanobis:Mahalanobis",
-    "VickreyCMP": "vickrey:VickreyCMP",
-    "VickreyMhl": "vickrey:VickreyMhl",
-    "CusText": "custext:CusText",
-    "SanText": "santext:SanText",
-    "SanText+": "santext:SanTextPlus",
-    "TEM": "tem:TEM",
-    "WBB": "wbb:WBB",
-    "AEA": "aea:AEA",
-    "FEA": "fea:FEA",
-    "Identity": "identity:Identity",
-    "Random": "random:Random",
+
+@dataclass(frozen=True)
+class Registry:
+    """Things of one kind by name: the built-in ones, given as ``module:attribute``, then those of plugins."""
+
+    kind: str  # as an error message calls one
+    group: str  # of entry points
+    built_in: Mapping[str, str]
+    aliases: Mapping[str, str] = field(default_factory=dict)  # folded name -> name
+    hint: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """Return all names, the built-in ones first."""
+        return [*self.built_in, *sorted(self._plugins)]
+
+    def canonical(self, name: str) -> str:
+        """Return the name under which something is registered: any case, dashes and aliases are understood."""
+        names = {fold(known): known for known in self.names} | dict(self.aliases)
+        folded = fold(name)
+        if folded in names:
+            return names[folded]
+        near = list(dict.fromkeys(names[match] for match in difflib.get_close_matches(folded, names, 3, 0.5)))
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(self.names)}."
+        raise SpecError(f"there is no {self.kind} {name!r}; {hint} {self.hint}".rstrip())
+
+    def load(self, name: str) -> Any:
+        """Return what a name stands for."""
+        name = self.canonical(name)
+        if name in self.built_in:
+            module, _, attribute = self.built_in[name].partition(":")
+            return getattr(importlib.import_module(module), attribute)
+        return self._plugins[name]()
+
+    @property
+    def _plugins(self) -> Mapping[str, Loader]:
+        return plugins(self.group, tuple({**{fold(name): name for name in self.built_in}, **self.aliases}.items()))
+
+
+_MECHANISMS = {
+    "CMP": "quipukit.mechanisms.cmp:CMP",
+    "Mahalanobis": "quipukit.mechanisms.mahalanobis:Mahalanobis",
+    "VickreyCMP": "quipukit.mechanisms.vickrey:VickreyCMP",
+    "VickreyMhl": "quipukit.mechanisms.vickrey:VickreyMhl",
+    "CusText": "quipukit.mechanisms.custext:CusText",
+    "SanText": "quipukit.mechanisms.santext:SanText",
+    "SanText+": "quipukit.mechanisms.santext:SanTextPlus",
+    "TEM": "quipukit.mechanisms.tem:TEM",
+    "WBB": "quipukit.mechanisms.wbb:WBB",
+    "AEA": "quipukit.mechanisms.aea:AEA",
+    "FEA": "quipukit.mechanisms.fea:FEA",
+    "Identity": "quipukit.mechanisms.identity:Identity",
+    "Random": "quipukit.mechanisms.random:Random",
 }
 
 _ALIASES = {
@@ -51,14 +86,17 @@ _ALIASES = {
 }
 
 
+MECHANISMS = Registry("mechanism", "quipukit.mechanisms", _MECHANISMS, _ALIASES, "`quipukit list` shows them all.")
+
+
 def mechanism_names() -> list[str]:
     """Return the names of all mechanisms, the built-in ones first, then those of plugins."""
-    return [*built_in_names(), *sorted(_plugins())]
+    return MECHANISMS.names
 
 
 def built_in_names() -> list[str]:
     """Return the names of the mechanisms that come with quipukit."""
-    return list(_BUILT_IN)
+    return list(MECHANISMS.built_in)
 
 
 def canonical_name(name: str) -> str:
@@ -67,25 +105,13 @@ def canonical_name(name: str) -> str:
     >>> canonical_name("cmp-vickrey"), canonical_name("AED")
     ('VickreyCMP', 'AEA')
     """
-    names = {_fold(known): known for known in mechanism_names()} | _ALIASES
-    folded = _fold(name)
-    if folded in names:
-        return names[folded]
-    near = list(dict.fromkeys(names[match] for match in difflib.get_close_matches(folded, names, 3, 0.5)))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(mechanism_names())}."
-    raise SpecError(f"there is no mechanism {name!r}; {hint} `quipukit list` shows them all.")
+    return MECHANISMS.canonical(name)
 
 
-@functools.cache
 def mechanism_class(name: str) -> "type[Mechanism]":
     """Return the class behind a name."""
-    name = canonical_name(name)
-    if name in _BUILT_IN:
-        module, _, attribute = _BUILT_IN[name].partition(":")
-        found: type[Mechanism] = getattr(importlib.import_module(f"quipukit.mechanisms.{module}"), attribute)
-        return found
-    plugin: type[Mechanism] = _plugins()[name].load()
-    return plugin
+    cls: type[Mechanism] = MECHANISMS.load(name)
+    return cls
 
 
 def installed_class(family: str) -> "type[Mechanism] | None":
@@ -119,26 +145,3 @@ def _direction(family: str, declared: str) -> HidesMore:
         if chosen == known:
             return known
     raise SpecError(f"{family}: hides_more must be 'smaller' or 'larger' (found {chosen!r}).")
-
-
-@functools.cache
-def _plugins() -> dict[str, EntryPoint]:
-    """Return the plugins that have a name of their own; the others are named once and left out."""
-    claims: dict[str, set[EntryPoint]] = {}
-    for entry in entry_points(group=GROUP):
-        claims.setdefault(_fold(entry.name), set()).add(entry)
-    ours = {_fold(name): name for name in _BUILT_IN} | _ALIASES
-    found: dict[str, EntryPoint] = {}
-    for folded, entries in claims.items():
-        names = " and ".join(sorted(f"{entry.name!r} ({entry.value})" for entry in entries))
-        if folded in ours:
-            warnings.warn(f"the plugin {names} is ignored: its name means the built-in {ours[folded]}.", stacklevel=2)
-        elif len(entries) > 1:  # neither has the better claim
-            warnings.warn(f"the plugins {names} are ignored: they have one name; uninstall all but one.", stacklevel=2)
-        else:
-            found.update((entry.name, entry) for entry in entries)
-    return found
-
-
-def _fold(name: str) -> str:
-    return name.casefold().replace("-", "").replace("_", "").replace(" ", "")

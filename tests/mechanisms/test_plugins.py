@@ -26,6 +26,7 @@ from quipukit.mechanisms.vickrey import VickreyCMP
 from quipukit.mechanisms.wbb import WBB
 from quipukit.mechanisms.words import WordMechanism, _change_since_promise
 from quipukit.obfuscation import bind, obfuscate, plan
+from quipukit.plugins import temporarily_installed
 from quipukit.specs import spec
 from quipukit.testing import check_mechanism
 from quipukit.vectors.store import Vectors
@@ -357,16 +358,9 @@ class Bare(QueryMechanism):
 
 
 @pytest.fixture
-def installed(monkeypatch):
-    class Entry:
-        def __init__(self, cls):
-            self.load = lambda: cls
-
-    plugins = {cls.name: Entry(cls) for cls in (Mine, Graded, Bare)}
-    monkeypatch.setattr(registry, "_plugins", lambda: plugins)
-    registry.mechanism_class.cache_clear()
-    yield
-    registry.mechanism_class.cache_clear()
+def installed():
+    with temporarily_installed("quipukit.mechanisms", Mine=Mine, Graded=Graded, Bare=Bare):
+        yield
 
 
 def test_the_default_is_the_fields_where_the_class_sets_none():

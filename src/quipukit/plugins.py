@@ -1,0 +1,74 @@
+"""Plugins: what other packages add through entry points, found by group and loaded when it is first used.
+
+| group | an entry gives |
+|---|---|
+| ``quipukit.mechanisms`` | a subclass of `Mechanism` |
+| ``quipukit.attackers`` | a subclass of `Attacker` |
+| ``quipukit.encoders`` | anything that returns an `Encoder` when called |
+| ``quipukit.collections`` | anything that returns a `Collection` when called |
+| ``quipukit.retrievers`` | anything that returns a `Retriever` when called with a collection |
+| ``quipukit.engines`` | an `Engine`: how to speak to a search engine over HTTP |
+| ``quipukit.sections`` | a `Section` of the report |
+
+A name that is taken, in any spelling, is not given again: what answers to ``cmp`` is CMP.
+"""
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+Loader = Callable[[], Any]
+
+_added: dict[str, dict[str, Loader]] = {}
+
+
+@functools.cache
+def plugins(group: str, taken: tuple[tuple[str, str], ...] = ()) -> Mapping[str, Loader]:
+    """Return the plugins of a group by name, each as a function that loads it.
+
+    ``taken`` are (folded name, what it means) pairs of our own. A plugin whose name means something already, and
+    plugins that share a name, are named in a warning and left out.
+    """
+    ours = dict(taken)
+    claims: dict[str, set[EntryPoint]] = {}
+    for entry in entry_points(group=group):
+        claims.setdefault(fold(entry.name), set()).add(entry)
+    chosen: dict[str, Loader] = {}
+    for folded, entries in claims.items():
+        names = " and ".join(sorted(f"{entry.name!r} ({entry.value})" for entry in entries))
+        if folded in ours:
+            warnings.warn(f"the plugin {names} is ignored: its name means the built-in {ours[folded]}.", stacklevel=2)
+        elif len(entries) > 1:  # neither has the better claim
+            warnings.warn(f"the plugins {names} are ignored: they share a name; uninstall all but one.", stacklevel=2)
+        else:
+            chosen.update((entry.name, entry.load) for entry in entries)
+    return {**chosen, **_added.get(group, {})}
+
+
+@contextlib.contextmanager
+def temporarily_installed(group: str, **objects: Any) -> Iterator[None]:
+    """Make objects available as if a package had installed them as plugins, for as long as the block runs."""
+    before = _added.get(group, {})
+    _added[group] = {**before, **{name: functools.partial(_itself, value) for name, value in objects.items()}}
+    plugins.cache_clear()
+    try:
+        yield
+    finally:
+        _added[group] = before
+        plugins.cache_clear()
+
+
+def fold(name: str) -> str:
+    """Return what spellings of one name have in common.
+
+    >>> fold("Cmp-Vickrey") == fold("CMP vickrey")
+    True
+    """
+    return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def _itself(value: Any) -> Any:
+    return value
