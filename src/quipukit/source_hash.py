@@ -1,0 +1,154 @@
+"""Hashes of source code, so that what other code computed is computed again.
+
+A hash covers a module and every module of this package that it imports, directly or through others. Source is hashed
+as syntax, without comments, docstrings and layout: rewording a sentence throws nothing away, and no version number can
+be forgotten. Modules that move data without changing it (`INFRASTRUCTURE`) do not count.
+"""
+
+import ast
+import functools
+import hashlib
+import inspect
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = "quipukit"
+
+# They find, read, write, name or schedule things: what they return has a fingerprint of its own, or is checked.
+INFRASTRUCTURE = frozenset(
+    f"{_PACKAGE}.{name}"
+    for name in (
+        "attackers.log",
+        "attackers.registry",
+        "errors",
+        "executors",
+        "experiment.artifacts",
+        "experiment.cells",
+        "experiment.stages.base",
+        "guarantees",
+        "io",
+        "jit",
+        "plugins",
+        "progress",
+        "registry",
+        "results",
+        "secret",
+        "source_hash",
+        "storage",
+        "terminal",
+    )
+)
+
+
+@functools.cache
+def source_hash(*modules: str) -> str:
+    """Return the hash of modules and of all that they import from this package."""
+    total = hashlib.sha256()
+    for file in files_of(*modules):
+        total.update(_content(file).encode())
+    return total.hexdigest()
+
+
+@functools.cache
+def object_hash(thing: Any) -> str:
+    """Return the hash of the source of a class or function: of its file and what that imports from this package.
+
+    Something typed at a prompt has no file: its hash is empty, and a change of it goes unnoticed.
+    """
+    module = str(getattr(thing, "__module__", ""))
+    if module.split(".")[0] == _PACKAGE:
+        return source_hash(module)
+    try:
+        file = Path(inspect.getfile(thing))
+        content = _content(file)
+    except (TypeError, OSError):
+        return ""
+    below = sorted({name for name in _imports(file) if not _is_infrastructure(name)})
+    return hashlib.sha256((content + source_hash(*below)).encode()).hexdigest()
+
+
+@functools.cache
+def files_of(*modules: str) -> tuple[Path, ...]:
+    """Return the files that modules run or, like a list of words, read from their own folder."""
+    files = {_file(module) for module in reached_modules(*modules)}
+    lists = {path for folder in {file.parent for file in files} for path in folder.glob("*.txt")}
+    return tuple(sorted(files)) + tuple(sorted(lists))
+
+
+@functools.cache
+def reached_modules(*modules: str) -> tuple[str, ...]:
+    """Return modules and all that they import from this package, wherever in their text, infrastructure aside."""
+    reached: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in reached and not _is_infrastructure(module):
+            reached.add(module)
+            waiting += _imports(_file(module))
+    return tuple(sorted(reached))
+
+
+def _is_infrastructure(module: str) -> bool:
+    parts = module.split(".")
+    return any(".".join(parts[:count]) in INFRASTRUCTURE for count in range(1, len(parts) + 1)) or module == _PACKAGE
+
+
+def _file(module: str) -> Path:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"there is no module {module!r} to hash.")
+    return Path(spec.origin)
+
+
+@functools.cache
+def _imports(file: Path) -> tuple[str, ...]:
+    """Return the modules of this package that a file imports."""
+    return tuple(dict.fromkeys(_imported(ast.walk(_tree(file)))))
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == _PACKAGE:
+            for alias in node.names:
+                below = f"{node.module}.{alias.name}"
+                yield below if _is_module(below) else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == _PACKAGE)
+
+
+@functools.cache
+def _is_module(name: str) -> bool:
+    path = Path(__file__).parents[1] / name.replace(".", "/")
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _content(file: Path) -> str:
+    """Return what counts of a file: the syntax of Python, the text of anything else."""
+    text = file.read_text(encoding="utf-8")
+    return syntax(text) if file.suffix == ".py" else text
+
+
+def syntax(source: str) -> str:
+    """Return what the interpreter sees of a source.
+
+    >>> syntax("x = 1  # one") == syntax("x   =  1") != syntax("x = 2")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_docstring(body[0]):
+            node.body = body[1:]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
