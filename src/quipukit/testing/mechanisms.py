@@ -1,4 +1,4 @@
-"""Checks for authors of mechanisms: a plugin proves itself with one call in its own tests."""
+"""The check for authors of mechanisms."""
 
 import contextlib
 import dataclasses
@@ -17,6 +17,7 @@ from quipukit.obfuscation import mechanism as bind_one
 from quipukit.obfuscation import obfuscate
 from quipukit.registry import built_in_names, mechanism_class
 from quipukit.specs import Spec
+from quipukit.testing.base import require
 from quipukit.text import key
 
 _QUERIES = {
@@ -40,25 +41,25 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
     guarantees, and where that is anything, it does not send every query as it is at the value that hides most.
     """
     name = repr(mechanism.spec)
-    _require(isinstance(mechanism.spec, Spec), f"{name}: .spec must be a Spec")
-    _require(isinstance(mechanism.guarantee, Guarantee), f"{name}: .guarantee must be a Guarantee")
+    require(isinstance(mechanism.spec, Spec), f"{name}: .spec must be a Spec")
+    require(isinstance(mechanism.guarantee, Guarantee), f"{name}: .guarantee must be a Guarantee")
     for attribute in ("name", "summary", "strategy"):
-        _require(bool(getattr(mechanism, attribute, "")), f"{name}: the class must set {attribute!r}")
+        require(bool(getattr(mechanism, attribute, "")), f"{name}: the class must set {attribute!r}")
 
     together = obfuscate(_QUERIES, mechanism, n, seed=7)
     for qid, query in _QUERIES.items():
         texts = _texts(together, qid)
-        _require(len(texts) <= n, f"{name}: {len(texts)} variants for n={n}")
+        require(len(texts) <= n, f"{name}: {len(texts)} variants for n={n}")
         alone = _texts(obfuscate({qid: query}, mechanism, n, seed=7), qid)
-        _require(alone == texts, f"{name}: the variants of a query depend on the batch it comes in")
+        require(alone == texts, f"{name}: the variants of a query depend on the batch it comes in")
         fewer = _texts(obfuscate({qid: query}, mechanism, n - 1, seed=7), qid)
-        _require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
-        _require(len(mechanism.obfuscate(query, n)) == len(texts), f"{name}: obfuscate() gives another number")
+        require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
+        require(len(mechanism.obfuscate(query, n)) == len(texts), f"{name}: obfuscate() gives another number")
     _check_beside(mechanism, n)
     _check_promise(mechanism, n)
     if not verbatim:
         sent = " ".join(together["query"]).split()
-        _require(not set(sent) & set(_UNKNOWN), f"{name}: a word outside the vocabulary is sent verbatim")
+        require(not set(sent) & set(_UNKNOWN), f"{name}: a word outside the vocabulary is sent verbatim")
 
 
 def _check_promise(mechanism: Mechanism, n: int) -> None:
@@ -70,7 +71,7 @@ def _check_promise(mechanism: Mechanism, n: int) -> None:
         return
     sent = obfuscate(queries, hidden, n, seed=7)
     same = [key(text) == key(queries[qid]) for qid, text in zip(sent["qid"], sent["query"], strict=True)]
-    _require(
+    require(
         not same or not all(same),
         f"{hidden.spec!r}: it promises {hidden.guarantee}, and sends every query as it is: the promise is not true",
     )
@@ -106,7 +107,7 @@ def _check_beside(mechanism: Mechanism, n: int) -> None:
             together = obfuscate(_QUERIES, order, n, seed=7, noise=noise)
             for one in order:
                 mine = (together["mechanism"] == one.spec.family) & (together["value"] == one.value)
-                _require(
+                require(
                     together.loc[mine, "query"].tolist() == alone[one.spec]["query"].tolist(),
                     f"{mechanism.spec!r}: in one batch with others, what {one.spec!r} sends changes ({noise} noise): "
                     "its class sets shares_work, but its batch_key is equal for mechanisms that do not work alike",
@@ -138,8 +139,3 @@ def _others(mechanism: Mechanism) -> list[Mechanism]:
 
 def _texts(obfuscated: pd.DataFrame, qid: str) -> list[str]:
     return list(obfuscated.loc[obfuscated["qid"] == qid, "query"])
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
