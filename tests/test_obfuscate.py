@@ -19,7 +19,7 @@ from quipukit.mechanisms import perturbation
 from quipukit.mechanisms.cmp import CMP
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.santext import SanText
-from quipukit.obfuscation import bind, mechanism, notes, obfuscate, plan
+from quipukit.obfuscation import bind, mechanism, notes, obfuscate, obfuscate_groups, obfuscate_with_notes, plan
 from quipukit.specs import spec
 from quipukit.vectors.store import Vectors
 
@@ -365,7 +365,7 @@ def test_what_can_share_work_is_planned_together():
 @pytest.mark.parametrize("asked", [["cat dog", "", "zyzzyva"], ["", "?"], ["cat"] * 7])
 def test_progress_rises_to_its_end(threads, asked, monkeypatch):
     monkeypatch.setenv("QUIPUKIT_THREADS", threads)
-    monkeypatch.setattr(obfuscation, "_CHUNK", 2)
+    monkeypatch.setattr(obfuscation, "_MOST_QUERIES", 2)
     seen = []
     specs = [*WORD_SPECS, "Identity"]
     obfuscate(asked, specs, 3, vectors=vocabulary(), seed=1, progress=lambda done, total: seen.append((done, total)))
@@ -373,6 +373,29 @@ def test_progress_rises_to_its_end(threads, asked, monkeypatch):
     done = [amount for amount, _ in seen]
     assert done == sorted(done)
     assert done[-1] == pytest.approx(len(asked) * len(specs))
+
+
+@pytest.mark.parametrize("noise", ["common", "independent"])
+def test_groups_come_one_by_one_and_add_up_to_the_whole(noise):
+    asked = {"1": "cat dog", "2": "", "3": "zyzzyva house"}
+    members = bind(["CMP@5", "TEM@5", "CMP@10", "Identity"], vectors=vocabulary())
+    told = []
+    groups = list(
+        obfuscate_groups(
+            asked, members, 3, seed=5, noise=noise, progress=lambda done, total: told.append((done, total))
+        )
+    )
+    assert [[repr(one.spec) for one in group] for group, _ in groups] == [["CMP@5", "CMP@10"], ["TEM@5"], ["Identity"]]
+    for group, part in groups:
+        alone = obfuscate_with_notes(asked, group, 3, seed=5, noise=noise)
+        assert_frame_equal(part.table, alone.table)
+        assert_frame_equal(part.notes, alone.notes)
+        assert part.table.attrs == {"n": 3, "noise": noise}
+    whole = obfuscate_with_notes(asked, members, 3, seed=5, noise=noise).table
+    together = pd.concat([part.table for _, part in groups])
+    columns = ["mechanism", "value", "qid", "variant"]
+    assert_frame_equal(together.sort_values(columns, ignore_index=True), whole.sort_values(columns, ignore_index=True))
+    assert told[-1] == (12, 12)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------

@@ -1,26 +1,28 @@
 """Obfuscate many queries with many mechanisms at once: bind specs, plan what they share, run, collect."""
 
-import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from quipukit.errors import InputError, SpecError
+from quipukit.executors.base import Executor, slices
+from quipukit.executors.local import Local
+from quipukit.executors.tally import Tally
 from quipukit.frames import NOTES, OBFUSCATED, Queries, queries_frame
 from quipukit.mechanisms.base import RESOURCES, Mechanism, RootSeed, Variants, check_count, option_fields
+from quipukit.progress import Progress
 from quipukit.registry import mechanism_class, mechanism_names
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
 
 # Queries in one batch: enough to share work between them, few enough to bound the memory.
-_CHUNK = 1024
-
-Progress = Callable[[float, float], None]
+_LEAST_QUERIES, _MOST_QUERIES = 4, 1024
 
 
 def mechanism(
@@ -74,6 +76,7 @@ def obfuscate(
     seed: int | None = None,
     noise: Noise = "independent",
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> pd.DataFrame:
     """Obfuscate queries with every spec, n variants each, and return an Obfuscated table.
 
@@ -86,13 +89,15 @@ def obfuscate(
     needs a seed: outputs of several settings that share noise have *no finite joint guarantee* at any epsilon.
 
     The table holds its columns; ``attrs`` holds ``n`` and ``noise``, nothing about a query. What was flagged stays on
-    this side: ``notes(table)`` tells it. ``progress(done, total)`` is called now and then.
+    this side: ``notes(table)`` tells it. ``progress(done, total)`` is called now and then. ``executor`` runs the
+    work in other processes (`quipukit.executors`); with a seed the result is the same.
 
     >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
     ['a cat']
     """
     mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection)
-    return obfuscate_with_notes(queries, mechanisms, n, seed=seed, noise=noise, progress=progress).remembered()
+    done = obfuscate_with_notes(queries, mechanisms, n, seed=seed, noise=noise, progress=progress, executor=executor)
+    return done.remembered()
 
 
 @dataclass(frozen=True)
@@ -137,18 +142,36 @@ def obfuscate_with_notes(
     seed: int | None = None,
     noise: Noise = "independent",
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Obfuscation:
     """Obfuscate as `obfuscate` does, with mechanisms that `bind` made, and return the notes beside the table."""
-    frame = queries_frame(queries)
-    n, seed = check_count(n), _checked_seed(seed)
-    if noise not in ("independent", "common"):
-        raise InputError(f"noise must be 'independent' or 'common' (found {noise!r}).")
-    if noise == "common" and seed is None:
-        raise InputError("noise='common' is for experiments and needs a seed; give one, for instance seed=7.")
-    results = _run(mechanisms, list(zip(frame["qid"], frame["query"], strict=True)), n, RootSeed(seed, noise), progress)
-    done = _collect(mechanisms, frame["qid"].tolist(), results)
-    done.table.attrs.update(n=n, noise=noise)
-    return done
+    job = _Job.of(queries, n, seed, noise)
+    results: list[list[Variants]] = [[] for _ in mechanisms]
+    for group, variants in _run(job, mechanisms, progress, executor):
+        for number, found in zip(group, variants, strict=True):
+            results[number] = found
+    return job.collect(mechanisms, results)
+
+
+def obfuscate_groups(
+    queries: Queries,
+    mechanisms: Sequence[Mechanism],
+    n: int,
+    *,
+    seed: int | None = None,
+    noise: Noise = "independent",
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Iterator[tuple[list[Mechanism], Obfuscation]]:
+    """Obfuscate as `obfuscate_with_notes` does, and yield the mechanisms that share work as soon as they are done.
+
+    Each mechanism is in one of the groups, and each Obfuscation is what its group alone would give. ``progress`` is
+    told (done, total) in pairs of a mechanism and a query.
+    """
+    job = _Job.of(queries, n, seed, noise)
+    for group, variants in _run(job, mechanisms, progress, executor):
+        members = [mechanisms[number] for number in group]
+        yield members, job.collect(members, variants)
 
 
 def _checked_seed(seed: object) -> int | None:
@@ -201,21 +224,6 @@ def with_values(
     return found
 
 
-@dataclass
-class _Counter:
-    """Adds up what is done and reports it."""
-
-    report: Progress
-    total: float
-    done: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __call__(self, amount: float) -> None:
-        with self.lock:  # threads report side by side
-            self.done += amount
-            self.report(min(self.done, self.total), self.total)
-
-
 def plan(mechanisms: Sequence[Mechanism]) -> list[list[int]]:
     """Group mechanisms (by their number) that can share work."""
     groups: dict[Hashable, list[int]] = {}
@@ -224,22 +232,73 @@ def plan(mechanisms: Sequence[Mechanism]) -> list[list[int]]:
     return list(groups.values())
 
 
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """Queries to obfuscate, how many variants of each to make, and where the noise comes from; all checked."""
+
+    queries: list[tuple[str, str]]
+    n: int
+    streams: RootSeed
+
+    @classmethod
+    def of(cls, queries: Queries, n: int, seed: int | None, noise: Noise) -> "_Job":
+        frame = queries_frame(queries)
+        n, seed = check_count(n), _checked_seed(seed)
+        if noise not in ("independent", "common"):
+            raise InputError(f"noise must be 'independent' or 'common' (found {noise!r}).")
+        if noise == "common" and seed is None:
+            raise InputError("noise='common' is for experiments and needs a seed; give one, for instance seed=7.")
+        return cls(list(zip(frame["qid"], frame["query"], strict=True)), n, RootSeed(seed, noise))
+
+    def collect(self, mechanisms: Sequence[Mechanism], results: list[list[Variants]]) -> Obfuscation:
+        """Return the tables of what every mechanism made of every query."""
+        done = _collect(mechanisms, [qid for qid, _ in self.queries], results)
+        done.table.attrs.update(n=self.n, noise=self.streams.mode)
+        return done
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some mechanisms that share work, on some of the queries."""
+
+    members: list[Mechanism]
+    queries: list[tuple[str, str]]
+    n: int
+    streams: RootSeed
+    tally: Tally
+
+
+def _obfuscate_part(part: _Part) -> list[list[Variants]]:
+    batch = type(part.members[0]).obfuscate_batch
+    return batch(part.members, part.queries, part.n, part.streams, part.tally.add)
+
+
 def _run(
-    mechanisms: Sequence[Mechanism],
-    queries: Sequence[tuple[str, str]],
-    n: int,
-    streams: RootSeed,
-    progress: Progress | None,
-) -> list[list[Variants]]:
-    tick = _Counter(progress or (lambda done, total: None), len(mechanisms) * len(queries))
-    results: list[list[Variants]] = [[] for _ in mechanisms]
-    for group in plan(mechanisms):
-        members = [mechanisms[number] for number in group]
-        for start in range(0, len(queries), _CHUNK):
-            found = type(members[0]).obfuscate_batch(members, queries[start : start + _CHUNK], n, streams, tick)
-            for number, variants in zip(group, found, strict=True):
-                results[number].extend(variants)
-    return results
+    job: _Job, mechanisms: Sequence[Mechanism], progress: Progress | None, executor: Executor | None
+) -> Iterator[tuple[list[int], list[list[Variants]]]]:
+    """Yield the groups of a plan (mechanisms by number) as they finish, with what each made of every query.
+
+    A part is a group on some of the queries: streams go by identity, so that any division gives the same variants.
+    """
+    tally = Tally(progress, len(mechanisms) * len(job.queries))
+    groups = plan(mechanisms)
+    with executor or Local() as executor:
+        spans = slices(len(job.queries), executor.parts(len(groups)), _LEAST_QUERIES, _MOST_QUERIES)
+        places = [(group, span) for group in range(len(groups)) for span in range(len(spans))]
+        parts = (
+            _Part([mechanisms[number] for number in groups[group]], job.queries[spans[span]], job.n, job.streams, tally)
+            for group, span in places
+        )
+        arrived: dict[int, dict[int, list[list[Variants]]]] = {group: {} for group in range(len(groups))}
+        done = 0
+        for number, variants in executor.map(_obfuscate_part, parts):
+            group, span = places[number]
+            arrived[group][span] = variants
+            done += len(groups[group]) * (spans[span].stop - spans[span].start)
+            tally.reach(done)
+            if len(arrived[group]) == len(spans):
+                in_order = [part for _, part in sorted(arrived.pop(group).items())]
+                yield groups[group], [list(chain.from_iterable(found)) for found in zip(*in_order, strict=True)]
 
 
 def _collect(mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]]) -> Obfuscation:

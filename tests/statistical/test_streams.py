@@ -99,7 +99,7 @@ def test_first_variants_do_not_depend_on_how_many_there_are(noise):
 )
 def test_output_does_not_depend_on_batches_and_threads(noise, chunk, rows, block, tile, threads, monkeypatch):
     sent = run(noise=noise)
-    monkeypatch.setattr(obfuscation, "_CHUNK", chunk)
+    monkeypatch.setattr(obfuscation, "_MOST_QUERIES", chunk)
     monkeypatch.setattr(perturbation, "_ROWS", rows)
     monkeypatch.setattr(nearest, "BLOCK", block)
     monkeypatch.setattr(nearest, "TILE", tile)
@@ -112,7 +112,7 @@ def test_unknown_words_do_not_disturb_the_streams(policy, monkeypatch):
     asked = {qid: f"{text} unknown xqaa other" for qid, text in queries(4).items()}
     specs = [f"{name}(oov='{policy}')@8" for name in ("CMP", "VickreyMhl", "SanText", "TEM", "CusText")]
     sent = run(specs, asked)
-    monkeypatch.setattr(obfuscation, "_CHUNK", 2)
+    monkeypatch.setattr(obfuscation, "_MOST_QUERIES", 2)
     monkeypatch.setattr(perturbation, "_ROWS", 3)
     monkeypatch.setenv("QUIPUKIT_THREADS", "3")
     assert run(specs[::-1], dict(reversed(asked.items()))) == sent
