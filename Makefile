@@ -10,6 +10,8 @@ ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# The tests start many interpreters; without bytecode each of them would compile all of src again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The stamps live inside the environment, so that they vanish together with it.
 VENV_STAMP := $(VENV)/.stamp-venv
@@ -19,11 +21,12 @@ TEST_STAMP := $(VENV)/.stamp-test
 .DEFAULT_GOAL := help
 # Two installs into one environment must not run at once, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench reproduce trust clean
+.PHONY: help demo quick test lint format bench reproduce trust clean
 
 help:
 	@echo "make demo       set up and run a small experiment on the built-in collection, with its report"
-	@echo "make test       set up, lint, check types and imports, and run the tests"
+	@echo "make quick      lint and the fast tests: under a minute, for every change"
+	@echo "make test       set up, lint, check types and imports, and run the tests: some minutes, before a merge"
 	@echo "make lint       the checks of 'make test' without the tests"
 	@echo "make format     let ruff lay out the code and fix what it can"
 	@echo "make bench      measure speed side by side with other software"
@@ -35,9 +38,14 @@ demo: $(CORE_STAMP)
 	@echo "==> demo"
 	@$(BIN)/quipukit demo $(ARGS)
 
+# Two processes for most tests, then one for those that need the machine alone; see tests/__main__.py.
 test: lint
 	@echo "==> tests (pytest)"
-	@$(BIN)/python -m pytest -m "not slow and not published" $(ARGS)
+	@$(BIN)/python -m tests $(ARGS)
+
+quick: lint
+	@echo "==> fast tests (pytest)"
+	@$(BIN)/python -m pytest -q -n 2 --quick $(ARGS)
 
 lint: $(TEST_STAMP)
 	@echo "==> lint (ruff check)"
@@ -67,7 +75,7 @@ reproduce: $(TEST_STAMP)
 
 trust: $(TEST_STAMP)
 	@echo "==> all tests, slow ones too"
-	@$(BIN)/python -m pytest --hypothesis-profile=trust -m "not published" $(ARGS)
+	@$(BIN)/python -m tests --hypothesis-profile=trust -m "not published" $(ARGS)
 
 clean:
 	@echo "==> removing caches and build results"

@@ -6,7 +6,24 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
+# What `pytest --quick` (and so `make quick`) leaves out: whole experiments, pages and figures, real models, processes,
+# laws of probability. Single tests elsewhere are left out by the marker `heavy`.
+HEAVY = (
+    "browser",
+    "executors",
+    "experiment",
+    "frozen",
+    "report",
+    "statistical",
+    "encoders/test_minilm.py",
+    "encoders/test_recipes.py",
+    "encoders/test_store.py",
+    "retrieval/test_engine.py",
+    "retrieval/test_saved.py",
+)
+
+TESTS = Path(__file__).resolve().parent
+PROJECT_ROOT = TESTS.parent
 SHARED_DATA = PROJECT_ROOT.parent / "shared" / "data"
 
 # Set on import, not in a fixture: modules may look at the environment while they are collected, and child
@@ -26,6 +43,26 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("trust", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out what takes long; see tests/conftest.py")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    heavy = config.getoption("--quick") and any(collection_path == TESTS / name for name in HEAVY)
+    return True if heavy else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("browser") or item.get_closest_marker("engine"):
+            item.add_marker("serial")
+    if config.getoption("--quick"):
+        left_out = [item for item in items if any(map(item.get_closest_marker, ("heavy", "serial")))]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
 def test_python_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # for what the examples write
@@ -34,6 +35,7 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
+@pytest.mark.heavy
 def test_the_command_line_reference_is_what_the_commands_print() -> None:
     made = subprocess.run(
         [sys.executable, "docs/make_cli_reference.py", "--print"], cwd=ROOT, capture_output=True, text=True, check=True
