@@ -100,7 +100,7 @@ def _table_1(results: dict[str, Any], printed: Any) -> list[str]:
         "|---|---|---|---|---|",
     ]
     tables = {
-        name: results[name].quipu().set_index(["mechanism", "attacker"]).to_dict("index")
+        name: results[name].quipu().set_index(["mechanism", "persona"]).to_dict("index")
         for name in ("published", "ours")
     }
     for mechanism in (*DP, "AEA", "FEA"):
@@ -149,7 +149,7 @@ def _paired(result: Any, figures: Any) -> Any:
     """Return our points beside those of the figures, by position in the order of the parameter."""
     points = result.points()
     points = points[points["measure"] == "nDCG@10"].sort_values(["mechanism", "value"])
-    wide = points.pivot_table(index=["mechanism", "value"], columns="attacker", values="risk").reset_index()
+    wide = points.pivot_table(index=["mechanism", "value"], columns="persona", values="risk").reset_index()
     utility = points.drop_duplicates(["mechanism", "value"])[["mechanism", "value", "utility"]]
     wide = wide.merge(utility, on=["mechanism", "value"]).sort_values(["mechanism", "value"])
     wide["position"] = wide.groupby("mechanism").cumcount() + 1
@@ -183,7 +183,7 @@ def _agreement(results: dict[str, Any], figures: Any, printed: Any) -> list[str]
         "|---|---|---|---|---|",
     ]
     for name, words in names.items():
-        table = results[name].quipu().set_index(["mechanism", "attacker"])
+        table = results[name].quipu().set_index(["mechanism", "persona"])
         ours, theirs, inside = [], [], 0
         for mechanism in DP:
             for attacker, (risk, _) in ATTACKERS.items():
@@ -205,7 +205,7 @@ def _findings(results: dict[str, Any], printed: Any) -> list[str]:
     lines = ["The paper's findings, decided by the numbers of each run:", ""]
     for name, words in (("published", "published queries"), ("ours", "our queries")):
         table = results[name].quipu()
-        table = table[table["attacker"] == "active"].set_index("mechanism")["quipu"]
+        table = table[table["persona"] == "active"].set_index("mechanism")["quipu"]
         perturbing = table[list(PERTURBATION)].min()
         sampling = table[["CusText", "SanText", "TEM", "WBB"]].max()
         vickrey = set(table[list(DP)].nlargest(2).index)
@@ -262,7 +262,7 @@ which, and where it breaks.
 def _causes(results: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers that the explanations below rest on."""
     points = results["published"].points()
-    points = points[(points["measure"] == "nDCG@10") & (points["attacker"] == "lazy") & points["mechanism"].isin(DP)]
+    points = points[(points["measure"] == "nDCG@10") & (points["persona"] == "lazy") & points["mechanism"].isin(DP)]
     best = points.loc[points.groupby("mechanism")["utility"].idxmax()].set_index("mechanism")
     last = points.loc[points.groupby("mechanism")["value"].idxmax()].set_index("mechanism")
     settings = results["ours"].settings

@@ -106,7 +106,8 @@ def test_scores_and_means_by_hand() -> None:
     row = found.scores.iloc[0]
     first = quipu_score([(0, 0.2), (0.25, 0.6), (0.75, 0.7)]).value
     second = quipu_score([(0, 0.1), (0.5, 0.6), (1, 0.7)]).value
-    assert (row["mechanism"], row["attacker"], row["measure"], row["settings"]) == ("A", "active", "nDCG@10", 3)
+    assert (row["attacker"], row["persona"]) == ("QuIA", "active")
+    assert (row["mechanism"], row["measure"], row["settings"]) == ("A", "nDCG@10", 3)
     assert (row["first"], row["second"], row["difference"]) == pytest.approx((first, second, first - second))
     volumes = found.scores.iloc[1]
     # Over the original's utility, 0.8: found without risk, then from 0.25 on, then from 0.75 on; the second likewise.
@@ -157,9 +158,9 @@ def test_swapping_the_results_changes_the_sign_alone() -> None:
 
 def test_holm_corrects_within_each_attacker_and_measure() -> None:
     found = compare_results(make_result(25), make_result(25, shift=0.01), replicates=300)
-    for _, family in found.scores.groupby(["attacker", "score"]):
+    for _, family in found.scores.groupby(["attacker", "persona", "score"]):
         assert family["p_holm"].tolist() == holm(family["p"].tolist())
-    for _, family in found.settings.groupby(["side", "attacker"]):
+    for _, family in found.settings.groupby(["side", "attacker", "persona"]):
         assert len(family) == 48 and family["p_holm"].tolist() == holm(family["p"].tolist())
 
 
@@ -167,9 +168,9 @@ def test_means_and_scores_are_those_of_the_results() -> None:
     a, b = make_result(15, seeds=(3, 4)), make_result(15, seeds=(3, 4), shift=0.1)
     found = compare_results(a, b, measure="SetR", replicates=100)
     for result, side in ((a, "first"), (b, "second")):
-        expected = result.quipu(measure="SetR", replicates=1).set_index(["mechanism", "attacker"])
+        expected = result.quipu(measure="SetR", replicates=1).set_index(["mechanism", "attacker", "persona"])
         for score, rows in found.scores.groupby("score"):
-            seen = rows.set_index(["mechanism", "attacker"])[side]
+            seen = rows.set_index(["mechanism", "attacker", "persona"])[side]
             assert seen.to_dict() == pytest.approx(expected.loc[seen.index, score].to_dict())
 
 
@@ -294,7 +295,7 @@ def test_attackers_of_one_result_alone_are_named() -> None:
     found = compare_results(
         tiny_result(FIRST, risk=("R@10", "R@20")), tiny_result(FIRST, risk=("R@10", "RR")), replicates=50
     )
-    assert found.scores["attacker"].unique().tolist() == ["active"]
+    assert found.scores["persona"].unique().tolist() == ["active"]
     assert "Attackers only in the first: active@20." in found.notes
     assert "Attackers only in the second: motivated." in found.notes
 

@@ -228,8 +228,8 @@ def test_43_queries_without_a_hit_certify_none_of_86_settings_and_71_would() -> 
 
 def test_no_sentence_says_use_of_a_setting_that_is_not_certified() -> None:
     for result, budget in product((make_result(43), make_result(200)), (0.05, 0.2)):
-        for attacker in ("lazy", "active", "motivated"):
-            found = result.recommend(max_risk=budget, attacker=attacker)
+        for persona in ("lazy", "active", "motivated"):
+            found = result.recommend(max_risk=budget, persona=persona)
             assert ("Use " in found.sentence) == (found.best is not None) == found.settings["certified"].any()
             assert found.best is None or found.best.risk_high <= budget + 1e-9
 
@@ -339,14 +339,34 @@ def test_bounds_are_over_the_queries_that_the_log_holds() -> None:
 # --- names, seeds and bad input ---
 
 
-def test_attackers_are_told_apart_in_words() -> None:
+def test_personas_are_told_apart_in_words() -> None:
     result = tiny_result(HAND, risk=("P@1", "R@20", "RR"))
-    words = {
-        name: result.recommend(max_risk=0.4, attacker=name).sentence for name in ("lazy", "active@20", "motivated")
-    }
+    words = {name: result.recommend(max_risk=0.4, persona=name).sentence for name in ("lazy", "active@20", "motivated")}
     assert "an attacker who looks at one guess finds" in words["lazy"]
     assert "an attacker who looks at 20 guesses finds" in words["active@20"]
     assert "reads on until the query comes, its mean reciprocal rank is 0.25" in words["motivated"]
+
+
+def test_one_of_several_attackers_is_chosen_and_named() -> None:
+    result = tiny_result(HAND)
+    risks = result.scores[result.scores["side"] == "risk"]
+    other = risks.assign(attacker="Bayes", score=risks["score"] / 2)
+    both = replace(result, scores=pd.concat([result.scores, other], ignore_index=True))
+    first, second = (both.recommend(max_risk=0.4, attacker=name) for name in (None, "Bayes"))
+    assert (first.attacker, first.persona, first.other_attackers) == ("QuIA", "active", ("Bayes",))
+    assert (second.attacker, second.persona, second.other_attackers) == ("Bayes", "active", ("QuIA",))
+    assert second.least_risky.risk == pytest.approx(first.least_risky.risk / 2)
+    assert "a Bayes attacker who looks at ten guesses" in second.sentence
+    assert any("against Bayes alone; the result also holds risks against QuIA" in note for note in second.notes)
+    assert not any("alone" in note for note in result.recommend(max_risk=0.4).notes)
+
+
+def test_a_persona_given_as_attacker_still_works_and_says_so() -> None:
+    result = tiny_result(HAND, risk=("P@1", "R@10"))
+    with pytest.warns(DeprecationWarning, match="persona='lazy'"):
+        old = result.recommend(max_risk=0.4, attacker="lazy")
+    new = result.recommend(max_risk=0.4, persona="lazy")
+    assert (old.attacker, old.persona, old.sentence) == ("QuIA", "lazy", new.sentence)
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
@@ -361,7 +381,7 @@ def test_means_over_seeds_are_those_of_the_points() -> None:
     result = make_result(20, seeds=(3, 4))
     found = recommend(result, max_risk=0.2, measure="SetR").candidate
     points = result.points()
-    points = points[(points["attacker"] == "active") & (points["measure"] == "SetR") & (points["risk"] <= 0.2)]
+    points = points[(points["persona"] == "active") & (points["measure"] == "SetR") & (points["risk"] <= 0.2)]
     points = points[points["strategy"] != "reference"]
     top = points.loc[points["utility"].idxmax()]
     assert found is not None and (found.mechanism, found.value) == (top["mechanism"], top["value"])
@@ -390,7 +410,9 @@ def test_rounding_keeps_the_side_of_the_limit(number: float, limit: float, text:
 @pytest.mark.parametrize(
     ("wishes", "part"),
     [
-        ({"attacker": "curious"}, "no attacker 'curious'; the result has active"),
+        ({"attacker": "curious"}, "no attacker 'curious'; the result has QuIA"),
+        ({"persona": "curious"}, "no persona 'curious'; the result has active"),
+        ({"persona": "lazy", "attacker": "QuIA"}, "no persona 'lazy'; the result has active"),
         ({"measure": "MAP"}, "no measure 'MAP'; the result has nDCG@10"),
         ({"system": "dense"}, "no system 'dense'; the result has bm25"),
         ({"max_risk": 10}, "max_risk must lie between 0 and 1"),

@@ -187,14 +187,14 @@ def test_sides_are_means_over_seeds(seeded: Result) -> None:
 def test_points_are_means_over_queries(seeded: Result) -> None:
     points = seeded.points(seed=8)
     risks = seeded.scores.query("seed == 8 and side == 'risk' and mechanism == 'AEA' and value == 3")
-    point = points.query("mechanism == 'AEA' and value == 3 and attacker == 'motivated' and measure == 'SetR'").iloc[0]
+    point = points.query("mechanism == 'AEA' and value == 3 and persona == 'motivated' and measure == 'SetR'").iloc[0]
     assert point["risk"] == pytest.approx(risks.query("measure == 'RR'")["score"].mean(), abs=1e-15)
     assert point["strategy"] == "heuristic" and point["collection"] == "example"
 
 
 def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) -> None:
     table = seeded.quipu(replicates=50)
-    expected = {"strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries"}
+    expected = {"strategy", "mechanism", "attacker", "persona", "measure", "quipu", "low", "high", "error", "queries"}
     volume = {"hypervolume", "hypervolume_low", "hypervolume_high"}
     assert set(table.columns) == expected | volume | {"seeds", "seed_low", "seed_high"}
     told = table.dropna(subset=["hypervolume_low"])  # none where fewer than two queries are found, or all tell the same
@@ -204,11 +204,11 @@ def test_scores_have_an_interval_and_a_spread(seeded: Result, result: Result) ->
     given = table.dropna(subset=["low"])
     assert (given["low"] <= given["high"]).all() and len(given) >= 3
     tables = [
-        qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'")).set_index(["mechanism", "attacker"])
+        qk.quipu_table(seeded.points(seed=seed).query("measure == 'nDCG@10'")).set_index(["mechanism", "persona"])
         for seed in seeded.seeds
     ]
     for row in table.itertuples():
-        each = [one.loc[(row.mechanism, row.attacker), "quipu"] for one in tables]
+        each = [one.loc[(row.mechanism, row.persona), "quipu"] for one in tables]
         assert (row.seed_low, row.seed_high) == (pytest.approx(min(each)), pytest.approx(max(each)))
     alone = result.quipu(replicates=5)
     assert alone["seed_low"].isna().all() and (alone["seeds"] == 1).all()

@@ -6,7 +6,7 @@ and p-values are those of `quipukit.measures.resampling`.
 
 Differences are first - second. Mechanisms are scored on the settings that both results have: a QuIPU score depends on
 its grid; the hypervolume stands beside it. Risks are over all queries sent, utilities over those judged. ``p_holm`` is
-corrected for all mechanisms of the same attacker and score, or for all settings of the same attacker or measure.
+corrected for all mechanisms of the same attacker, persona and score, or for all settings of the same risk or measure.
 """
 
 import json
@@ -25,6 +25,7 @@ from quipukit.measures.bootstrap import Grid, Score, Side, grids, holm, per_quer
 from quipukit.measures.intervals import LEVEL, Floats
 from quipukit.measures.quipu import BACKWARDS, NARROW, ORIGINAL, SHORT, SINGLE, hypervolume, why_unranked
 from quipukit.measures.resampling import FEW, Limits, Seed, judge_paired, judge_unpaired
+from quipukit.measures.risk import risk_label
 from quipukit.results import NO_ORIGINALS
 from quipukit.specs import format_value
 
@@ -35,7 +36,7 @@ REPLICATES = 10_000  # Holm multiplies the least p-value, 2 / (replicates + 1), 
 
 SCORES: tuple[Score, ...] = ("quipu", "hypervolume")
 
-_NAMED = ("mechanism", "attacker", "measure", "score")
+_NAMED = ("mechanism", "attacker", "persona", "measure", "score")
 _FOUND = ("first", "second", "difference", "low", "high", "p")
 # Told elsewhere: settings by name, queries by count, systems and measures by choice.
 _TOLD = ("form", "specs", "skipped", "examples", "queries", "systems", "measures")
@@ -45,16 +46,17 @@ _DUST = 1e-12
 _DIRECTIONS = "other directions"
 
 Setting = tuple[str, str, float]
+_Grids = dict[tuple[str, str], Grid]  # by attacker and persona
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Two results compared; differences are first - second.
 
-    ``scores``: mechanism, attacker, measure, score (quipu or hypervolume), settings (how many both have), rankable
-    (whether one may be called better), unranked (why not), first, second, difference, low, high (NaN where they are not
-    available), p, p_holm. ``settings``:
-    mechanism, parameter, value, side, attacker (empty for utility), measure (empty for risk), and the same numbers.
+    ``scores``: mechanism, attacker, persona, measure, score (quipu or hypervolume), settings (how many both have),
+    rankable (whether one may be called better), unranked (why not), first, second, difference, low, high (NaN where
+    they are not available), p, p_holm. ``settings``: mechanism, parameter, value, side, attacker and persona (empty for
+    utility), measure (empty for risk), and the same numbers.
     ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the second and of both;
     ``paired`` tells whether differences were formed query by query.
     """
@@ -96,25 +98,25 @@ def compare_results(
     paired, common, why = _pairing(first, second, frames)
     keep = common if paired else None
     cuts = [(result, _cut(pair, both, keep)) for result, pair in zip((first, second), frames, strict=True)]
-    sides = [{grid.attacker: grid for grid in grids(*cut, result.hides_more).values()} for result, cut in cuts]
-    attackers = [name for name in sides[0] if name in sides[1]]
-    if not attackers:
-        raise InputError(
-            f"the results have no attacker in common: the first has {', '.join(sides[0])}, the second "
-            f"{', '.join(sides[1])}."
-        )
+    sides = [
+        {(grid.attacker, grid.persona): grid for grid in grids(*cut, result.hides_more).values()}
+        for result, cut in cuts
+    ]
+    shared = [who for who in sides[0] if who in sides[1]]
+    if not shared:
+        names = (", ".join(labels) for labels in _labels(sides))
+        raise InputError("the results have no attacker in common: the first has {}, the second {}.".format(*names))
     sizes = [len(next(iter(side.values())).qids) for side in sides]
     test = _Test(paired, level, replicates, seed)
     barred = _barred(first, second)
 
     scores, rows = [], []
-    for attacker in attackers:
-        pair = sides[0][attacker], sides[1][attacker]
-        scores += [
-            test.curves(*pair, score, barred[score]).assign(attacker=attacker, measure=measure) for score in SCORES
-        ]
-        rows.append(test.means("risk", *pair).assign(side="risk", attacker=attacker, measure=""))
-    rows.append(test.means("utility", *pair).assign(side="utility", attacker="", measure=measure))
+    for who in shared:
+        pair = sides[0][who], sides[1][who]
+        named = dict(zip(("attacker", "persona"), who, strict=True))
+        scores += [test.curves(*pair, score, barred[score]).assign(**named, measure=measure) for score in SCORES]
+        rows.append(test.means("risk", *pair).assign(side="risk", **named, measure=""))
+    rows.append(test.means("utility", *pair).assign(side="utility", attacker="", persona="", measure=measure))
     table = pd.concat([frame for frame in scores if len(frame)] or scores[:1], ignore_index=True)
     means = pd.concat(rows, ignore_index=True)
     lone = [name for name, count in _counts(pair[0]).items() if count == 1]
@@ -127,7 +129,7 @@ def compare_results(
         replicates=replicates,
         differs=_differs(first, second, systems),
         scores=table.reindex(columns=[*_NAMED, "settings", "rankable", "unranked", *_FOUND, "p_holm"]),
-        settings=means[[*SETTING, "side", "attacker", "measure", *_FOUND, "p_holm"]],
+        settings=means[[*SETTING, "side", "attacker", "persona", "measure", *_FOUND, "p_holm"]],
         notes=(
             *why,
             *_equal(means),
@@ -390,12 +392,19 @@ def _ceilings(first: "Result", second: "Result") -> list[str]:
     return [f"In the {which} {ceiling}" for which, ceiling in told if ceiling]
 
 
-def _attackers(sides: list[dict[str, Grid]]) -> list[str]:
+def _attackers(sides: "list[_Grids]") -> list[str]:
+    labels = _labels(sides)
     return [
         f"Attackers only in the {which}: {', '.join(alone)}."
-        for which, own, others in (("first", *sides), ("second", *reversed(sides)))
+        for which, own, others in (("first", *labels), ("second", *reversed(labels)))
         if (alone := [name for name in own if name not in others])
     ]
+
+
+def _labels(sides: "list[_Grids]") -> list[list[str]]:
+    """Return what the risks of each result are called, so that equal names are equal risks."""
+    several = len({attacker for side in sides for attacker, _ in side}) > 1
+    return [[risk_label(*who, several) for who in side] for side in sides]
 
 
 def _few(sizes: list[int]) -> list[str]:

@@ -132,11 +132,12 @@ POINTS = Table(
         "value": "number",
         "hides_more": "text",
         "attacker": "text",
+        "persona": "text",
         "measure": "text",
         "risk": "number",
         "utility": "number",
     },
-    ("collection", *SETTING, "attacker", "measure"),
+    ("collection", *SETTING, "attacker", "persona", "measure"),
 )
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
 

@@ -248,7 +248,7 @@ class Result:
         return self._side("ceiling", self._system(system), seed)
 
     def points(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
-        """Return mean risk and mean utility of every setting, attacker and measure, as Points."""
+        """Return mean risk and mean utility of every setting, attacker, persona and measure, as Points."""
         self._require_utility()
         utilities = self.utilities(system, seed)
         return join_points(self.risks(seed), utilities, self.name, self.strategies, self.hides_more)
@@ -261,20 +261,21 @@ class Result:
         level: float = LEVEL,
         replicates: int = REPLICATES,
     ) -> pd.DataFrame:
-        """Return QuIPU and hypervolume of every mechanism and attacker, with intervals over queries, spread over seeds.
+        """Return QuIPU and hypervolume of every mechanism, attacker and persona, with intervals and spread over seeds.
 
-        Columns: strategy, mechanism, attacker, measure, quipu, low, high, error, hypervolume, hypervolume_low,
+        Columns: strategy, mechanism, attacker, persona, measure, quipu, low, high, error, hypervolume, hypervolume_low,
         hypervolume_high, queries, seeds, seed_low, seed_high (the least and the largest QuIPU score of a single seed;
         NaN where there is one seed only).
         """
         measure = self.measure_named(measure)
         table = self._scored(system, measure, None, level, replicates)
-        spread = table[["mechanism", "attacker"]].assign(seed_low=float("nan"), seed_high=float("nan"))
+        names = ["mechanism", "attacker", "persona"]
+        spread = table[names].assign(seed_low=float("nan"), seed_high=float("nan"))
         if len(self.seeds) > 1:
             each = pd.concat([self._scored(system, measure, seed, level, 1) for seed in self.seeds])
-            grouped = each.groupby(["mechanism", "attacker"], sort=False)["quipu"]
+            grouped = each.groupby(names, sort=False)["quipu"]
             spread = grouped.agg(seed_low="min", seed_high="max").reset_index()
-        table = table.merge(spread, on=["mechanism", "attacker"]).assign(seeds=len(self.seeds))
+        table = table.merge(spread, on=names).assign(seeds=len(self.seeds))
         table.insert(0, "strategy", table["mechanism"].map(self.strategies))
         return table
 

@@ -120,7 +120,8 @@ def test_a_log_without_the_originals_is_refused(tmp_path: Path) -> None:
 
 
 def test_wrong_input_is_refused_in_one_line(runs: tuple[str, str], tmp_path: Path) -> None:
-    assert_refused(run("recommend", runs[0], "--attacker", "nobody"), "no attacker 'nobody'", "lazy, active, motivated")
+    assert_refused(run("recommend", runs[0], "--attacker", "nobody"), "no attacker 'nobody'", "QuIA")
+    assert_refused(run("recommend", runs[0], "--persona", "nobody"), "no persona 'nobody'", "lazy, active, motivated")
     assert_refused(run("recommend", str(tmp_path / "none")), "there is no such folder")
     assert run("recommend", runs[0], "--max-risk", "3").returncode == 2
     make_result(judged=False).save(tmp_path)

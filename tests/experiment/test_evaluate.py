@@ -75,7 +75,7 @@ def test_risk_and_utility_are_those_of_the_separate_steps(village: Path) -> None
         expected = qk.points(risks, utilities, "village", strategies)
         points = found.points(system)
         points = points[points["mechanism"].isin(strategies)]
-        keys = ["collection", *SETTING, "attacker", "measure"]
+        keys = ["collection", *SETTING, "attacker", "persona", "measure"]
         assert len(points) == len(expected) == 12
         both = points.merge(expected, on=[*keys, "strategy"], suffixes=("", "_expected"))
         assert len(both) == 12
@@ -137,7 +137,7 @@ def test_risk_counts_every_query_that_was_sent(village: Path, tmp_path: Path) ->
     utilities = found.scores[found.scores["side"] == "utility"]
     assert set(utilities["qid"]) == {"q1", "q3", "q4"}
     names = {"P@1": "lazy", "R@10": "active", "RR": "motivated"}
-    points = found.points().query("measure == 'nDCG@10'").set_index(["mechanism", "value", "attacker"])
+    points = found.points().query("measure == 'nDCG@10'").set_index(["mechanism", "value", "persona"])
     for (mechanism, value, measure), rows in risks.groupby(["mechanism", "value", "measure"]):
         all_five = rows.set_index("qid")["score"]
         assert points.loc[(mechanism, value, names[str(measure)]), "risk"] == pytest.approx(all_five.mean())
@@ -277,7 +277,7 @@ def test_several_seeds_have_pieces_of_their_own_and_a_spread(village: Path, whol
     scores = several.quipu(replicates=20)
     each = [tiny_result_quipu(several, seed) for seed in several.seeds]
     for row in scores.itertuples():
-        values = [table[row.mechanism, row.attacker] for table in each]
+        values = [table[row.mechanism, row.persona] for table in each]
         assert (row.seed_low, row.seed_high) == (pytest.approx(min(values)), pytest.approx(max(values)))
         assert row.seeds == 2
     assert (scores["seed_low"] < scores["seed_high"]).any()
@@ -286,7 +286,7 @@ def test_several_seeds_have_pieces_of_their_own_and_a_spread(village: Path, whol
 
 def tiny_result_quipu(result: Result, seed: int) -> dict[tuple[str, str], float]:
     table = qk.quipu_table(result.points(seed=seed).query("measure == 'nDCG@10'"))
-    return dict(zip(zip(table["mechanism"], table["attacker"], strict=True), table["quipu"], strict=True))
+    return dict(zip(zip(table["mechanism"], table["persona"], strict=True), table["quipu"], strict=True))
 
 
 # --- determinism ---

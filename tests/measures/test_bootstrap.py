@@ -47,7 +47,11 @@ def test_points_are_means_in_parameter_order() -> None:
     assert list(found.columns) == list(POINTS.columns)
     assert found["value"].tolist() == [5, 10]
     assert found["risk"].tolist() == [0, 0.5] and found["utility"].tolist() == pytest.approx([0.2, 0.6])
-    assert set(found["attacker"]) == {"lazy"} and set(found["strategy"]) == {"sampling"}
+    assert (
+        set(found["attacker"]) == {"QuIA"}
+        and set(found["persona"]) == {"lazy"}
+        and set(found["strategy"]) == {"sampling"}
+    )
 
 
 def test_risks_are_over_all_queries_sent_utilities_over_those_judged_and_absence_counts_0() -> None:
@@ -58,7 +62,7 @@ def test_risks_are_over_all_queries_sent_utilities_over_those_judged_and_absence
     assert found["risk"].tolist() == pytest.approx([2 / 3, 1]) and found["utility"].tolist() == pytest.approx(
         [0.5, 0.2]
     )
-    grid = grids(risks, utilities)["lazy", "nDCG@10"]
+    grid = grids(risks, utilities)["QuIA", "lazy", "nDCG@10"]
     assert grid.risk.known.tolist() == [True] * 3 and grid.utility.known.tolist() == [True, True, False]
     assert grid.utility.measured.tolist() == [[0.4, 0.4], [0.6, 0]] and grid.risk_measure == "P@1"
 
@@ -68,8 +72,10 @@ def test_every_attacker_meets_every_measure_of_utility() -> None:
     risks = pd.concat([scores("risk", "P@1", table), scores("risk", "RR", table), scores("risk", "RR", table, "Bayes")])
     utilities = pd.concat([scores("utility", "nDCG@10", table), scores("utility", "SetR", table)])
     found = bootstrap_scores(risks, utilities, replicates=10)
-    assert list(zip(found["attacker"], found["measure"], strict=True)) == [
-        (attacker, measure) for attacker in ("lazy", "motivated", "Bayes motivated") for measure in ("nDCG@10", "SetR")
+    assert list(zip(found["attacker"], found["persona"], found["measure"], strict=True)) == [
+        (*who, measure)
+        for who in (("QuIA", "lazy"), ("QuIA", "motivated"), ("Bayes", "motivated"))
+        for measure in ("nDCG@10", "SetR")
     ]
 
 
@@ -302,7 +308,7 @@ def test_all_pairs_are_compared_for_every_attacker() -> None:
     risks = pd.concat([risks, risks.assign(measure="RR")])
     found = compare(risks, utilities, replicates=50)
     assert len(found) == 6 * 2
-    for _, family in found.groupby("attacker"):
+    for _, family in found.groupby(["attacker", "persona"]):
         assert family["p_holm"].tolist() == holm(family["p"].tolist())
 
 

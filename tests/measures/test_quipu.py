@@ -278,7 +278,7 @@ def test_a_table_has_one_row_a_curve() -> None:
     assert found["quipu"].tolist() == pytest.approx([closed_form([(0, 0), (0.9, 0.6)]), -0.5])
     both = pd.concat([table(), table(risk=[0, 0, 0, 0])], keys=["lazy", "active"], names=["attacker"])
     both = quipu_table(both.reset_index("attacker"))
-    assert list(zip(both["attacker"], both["mechanism"], strict=True)) == [
+    assert list(zip(both["persona"], both["mechanism"], strict=True)) == [
         ("lazy", "A"),
         ("lazy", "B"),
         ("active", "A"),
@@ -366,28 +366,28 @@ def published_points(fixtures: Path) -> pd.DataFrame:
     )
     keep = ["collection", "mechanism", "value", "utility"]
     return pd.concat(
-        [points[keep].assign(attacker=name, measure="nDCG@10", risk=points[column]) for name, column in RISKS.items()]
+        [points[keep].assign(persona=name, measure="nDCG@10", risk=points[column]) for name, column in RISKS.items()]
     )
 
 
-@pytest.mark.parametrize("attacker", RISKS)
-def test_the_published_scores_come_out(fixtures: Path, attacker: str) -> None:
+@pytest.mark.parametrize("persona", RISKS)
+def test_the_published_scores_come_out(fixtures: Path, persona: str) -> None:
     """The eight mechanisms whose points were published, within 0.001 for each of the three risks.
 
     The table's AEA is not among them: its three levels gave the same queries, so that its points coincide and its
     printed 0.000 is so by construction, whatever the mechanism does (`test_a_single_point...`).
     """
-    scores = quipu_table(published_points(fixtures)).set_index(["mechanism", "attacker"])["quipu"]
+    scores = quipu_table(published_points(fixtures)).set_index(["mechanism", "persona"])["quipu"]
     printed = pd.read_csv(fixtures / "quipu_table1_dl19.csv").set_index(["mechanism", "risk"])["table1"]
     names = sorted({name for name, _ in scores.index})
     assert len(names) == 8 and "AEA" not in names
     for name in names:
-        assert scores[name, attacker] == pytest.approx(printed[name, attacker], abs=0.001), name
+        assert scores[name, persona] == pytest.approx(printed[name, persona], abs=0.001), name
 
 
 def test_other_definitions_do_not_give_the_published_scores(fixtures: Path) -> None:
     points = published_points(fixtures)
     printed = pd.read_csv(fixtures / "quipu_table1_dl19.csv").set_index(["mechanism", "risk"])["table1"]
     for options in ({"order": "risk"}, {"anchor": "corners"}):
-        scores = quipu_table(points, **options).set_index(["mechanism", "attacker"])["quipu"]
+        scores = quipu_table(points, **options).set_index(["mechanism", "persona"])["quipu"]
         assert (scores - printed.loc[scores.index]).abs().max() > 0.005, options

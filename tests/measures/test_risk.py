@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from quipukit.errors import FrameError, InputError
 from quipukit.frames import RANKS, SCORES
 from quipukit.measures.risk import (
-    attacker_label,
     harmonic_difference,
+    is_persona,
     mean_risk,
+    persona_of,
     recall_curve,
     risk,
     risk_by_log_size,
+    risk_label,
 )
 from tests.stat_checks import assert_binomial, assert_ks, refuted
 
@@ -212,10 +214,16 @@ def test_a_large_log_keeps_its_digits() -> None:
 # --- names and bad input ---
 
 
-def test_attackers_have_the_papers_names() -> None:
-    assert [attacker_label("QuIA", measure) for measure in ("P@1", "R@10", "RR")] == ["lazy", "active", "motivated"]
-    assert attacker_label("", "R@5") == "active@5"
-    assert attacker_label("MaxSim", "P@1") == "MaxSim lazy"
+def test_personas_have_the_papers_names() -> None:
+    assert [persona_of(measure) for measure in ("P@1", "R@10", "RR")] == ["lazy", "active", "motivated"]
+    assert persona_of("R@5") == "active@5"
+    assert all(is_persona(persona_of(measure)) for measure in ("P@1", "R@10", "R@5", "RR"))
+    assert not any(map(is_persona, ("QuIA", "", "Bayes lazy", "inactive")))
+
+
+def test_a_risk_is_labeled_by_its_persona_and_by_its_attacker_where_there_are_several() -> None:
+    assert risk_label("QuIA", "lazy", several=False) == "lazy"
+    assert risk_label("MaxSim", "lazy", several=True) == "MaxSim lazy"
 
 
 @pytest.mark.parametrize(

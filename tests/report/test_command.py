@@ -51,7 +51,7 @@ def test_a_single_setting_is_shown_as_a_point(tmp_path: Path) -> None:
     result.save(tmp_path)
     usual = [str(tmp_path), "--figures", "none"]
     shown = CliRunner().invoke(app, usual).stdout
-    points = result.points().query("mechanism == 'TEM' and attacker == 'active' and measure == 'nDCG@10'").iloc[0]
+    points = result.points().query("mechanism == 'TEM' and persona == 'active' and measure == 'nDCG@10'").iloc[0]
     line = next(line for line in shown.splitlines() if "TEM@5" in line)
     assert f"{points['risk']:.3f}" in line and f"{points['utility']:.3f}" in line and " %" in line
     assert "CMP@10" not in shown

@@ -300,7 +300,7 @@ def test_the_hypervolume_stands_beside_the_score_with_an_interval(block: Block) 
         cells = {name: cells[2 * place + 1] for name, cells in by_name(sheet).items()}
         assert [name for name, cell in cells.items() if cell.bold] == [volumes.idxmax()]
         assert all(float(cells[name].text) == pytest.approx(volumes[name], abs=0.0005 + 1e-9) for name in cells)
-        known = quipu_table(block.result.points().query("measure == 'nDCG@10'")).set_index(["mechanism", "attacker"])
+        known = quipu_table(block.result.points().query("measure == 'nDCG@10'")).set_index(["mechanism", "persona"])
         assert all(volumes[name] == pytest.approx(known.loc[(name, who), "hypervolume"]) for name in volumes.index)
 
 

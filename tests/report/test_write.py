@@ -247,7 +247,7 @@ def test_the_summary_names_the_best(tmp_path: Path) -> None:
         card = page.split(f"Against the {who} attacker")[1].split("</article>")[0]
         assert f"<strong>{best['mechanism']}</strong>" in card
         assert f"{best['quipu']:.3f}".replace("-", "\N{MINUS SIGN}") in card
-        assert typeset(result.recommend(attacker=who).sentence) in html.unescape(card)
+        assert typeset(result.recommend(persona=who).sentence) in html.unescape(card)
 
 
 def test_the_summary_recommends_only_what_is_certified(tmp_path: Path) -> None:

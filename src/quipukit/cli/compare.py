@@ -28,7 +28,8 @@ def compare(
 
     Where both are of the same queries, differences are formed query by query; else they are those of two independent
     samples. p comes from exchanged labels and from studentized draws, whichever is larger, and is corrected after Holm
-    for all rows of the same attacker; * marks p below 0.05. See docs/reliability.md for fewer than 20 queries.
+    for all rows of the same attacker and persona; * marks p below 0.05. See docs/reliability.md for fewer than 20
+    queries.
 
     \b
     Examples:
@@ -49,6 +50,8 @@ def compare(
 
 
 def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> None:
+    from quipukit.measures.risk import risk_label
+
     for letter, path, system, queries in zip("AB", (first, second), found.systems, found.queries, strict=False):
         print_wrapped(f"{letter}: {path} ({system}, {queries} queries)", "   ")
     print()
@@ -58,11 +61,14 @@ def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> Non
         print_wrapped("What differs between the two runs; a difference of scores may come from any of it:")
         print_table("", ["", "A", "B"], [[row.what, row.first, row.second] for row in found.differs.itertuples()])
     titles = {"quipu": "QuIPU", "hypervolume": "Hypervolume"}
-    for (attacker, score), rows in found.scores.groupby(["attacker", "score"], sort=False):
-        _print_rows(f"{titles[score]}, {attacker} attacker, {found.measure}", "mechanism", found, rows)
+    several = found.scores["attacker"].nunique() > 1
+    for (attacker, persona, score), rows in found.scores.groupby(["attacker", "persona", "score"], sort=False):
+        who = risk_label(attacker, persona, several)
+        _print_rows(f"{titles[score]}, {who} attacker, {found.measure}", "mechanism", found, rows)
     if settings:
-        for (side, attacker), rows in found.settings.groupby(["side", "attacker"], sort=False):
-            title = f"Utility, {found.measure}" if side == "utility" else f"Risk, {attacker} attacker"
+        for (side, attacker, persona), rows in found.settings.groupby(["side", "attacker", "persona"], sort=False):
+            who = risk_label(attacker, persona, several)
+            title = f"Utility, {found.measure}" if side == "utility" else f"Risk, {who} attacker"
             _print_rows(title, "setting", found, rows)
     original = found.settings[(found.settings["mechanism"] == "Identity") & (found.settings["side"] == "utility")]
     if not settings and len(original):

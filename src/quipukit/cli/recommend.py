@@ -16,8 +16,11 @@ NOTHING_CERTIFIED = 1
 def recommend(
     folder: Path = typer.Argument(help="A result: the folder that `quipukit evaluate -o` wrote."),
     max_risk: float = typer.Option(0.1, min=0, max=1, help="The risk that is allowed."),
-    attacker: str = typer.Option(
-        "active", help="lazy (one guess), active (ten), motivated (reads on), or as in the result."
+    persona: str | None = typer.Option(
+        None, help="lazy (one guess), active (ten), motivated (reads on), or as in the result. [active]"
+    ),
+    attacker: str | None = typer.Option(
+        None, help="One of the result's attackers, or a persona as in --persona. [the result's first]"
     ),
     min_utility: float | None = typer.Option(None, min=0, max=1, help="Ask for at least this mean utility."),
     measure: str | None = typer.Option(None, help="Measure of utility. [the result's first]"),
@@ -38,13 +41,18 @@ def recommend(
     \b
     Examples:
       quipukit recommend runs/x
-      quipukit recommend runs/x --max-risk 0.05 --attacker lazy --min-utility 0.4
-      quipukit recommend runs/x --attacker motivated --json
+      quipukit recommend runs/x --max-risk 0.05 --persona lazy --min-utility 0.4
+      quipukit recommend runs/x --persona motivated --json
     """
+    from quipukit.measures.risk import is_persona
     from quipukit.results import Result
+
+    if attacker is not None and persona is None and is_persona(attacker):
+        attacker, persona = None, attacker
 
     advice = Result.load(folder).recommend(
         max_risk=max_risk,
+        persona=persona,
         attacker=attacker,
         min_utility=min_utility,
         measure=measure,
@@ -82,6 +90,8 @@ def _roles(advice: "Recommendation") -> "dict[str, Choice]":
 
 
 def _show(advice: "Recommendation") -> None:
+    from quipukit.measures.risk import risk_label
+
     print_wrapped(advice.sentence)
     wide = wide_enough(90)
     rows = [
@@ -119,7 +129,8 @@ def _show(advice: "Recommendation") -> None:
     print()
     print_wrapped(
         f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "
-        f"{advice.attacker} attacker and {advice.queries} queries.{told}"
+        f"{risk_label(advice.attacker, advice.persona, bool(advice.other_attackers))} attacker and {advice.queries} "
+        f"queries.{told}"
     )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COLUMNS = ("mechanism", "value", "risk", "utility")
-_NAMES = ("collection", "mechanism", "attacker", "measure")
+_NAMES = ("collection", "mechanism", "attacker", "persona", "measure")
 _HEADINGS = {
     "quipu": "QuIPU",
     "positive": "R+",
@@ -41,7 +41,7 @@ _BACKWARD = (
 def score(
     points: Path = typer.Argument(
         help="A table with columns mechanism, value, risk, utility; also collection, parameter, hides_more, "
-        "attacker, measure."
+        "attacker, persona, measure."
     ),
     order: str = typer.Option("parameter", help="Join the points by parameter (as published), risk or diagonal."),
     hides_more: str = typer.Option(

@@ -24,7 +24,7 @@ from quipukit.frames import POINTS, SCORES, SETTING, from_most_hidden
 from quipukit.measures.intervals import LEVEL, Floats
 from quipukit.measures.quipu import ORIGINAL, Order, area, hypervolume, ordered
 from quipukit.measures.resampling import DUST, REPLICATES, Seed, judge_paired, studentized_intervals
-from quipukit.measures.risk import attacker_label
+from quipukit.measures.risk import persona_of
 from quipukit.registry import HidesMore, directions
 from quipukit.specs import format_value
 
@@ -41,12 +41,12 @@ def points(
     strategies: Mapping[str, str] | None = None,
     hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return Points: mean risk and mean utility of every setting, for every attacker and measure of utility.
+    """Return Points: mean risk and mean utility of every setting, for every attacker, persona and measure of utility.
 
     A risk is the mean over the queries that have one, which is every query sent, and a utility over those that have
-    one, which is every query judged; a query that a setting has no score for counts 0. ``attacker`` is lazy, active or
-    motivated, after the attacker's name where that is not QuIA. ``strategies`` maps mechanisms to theirs,
-    ``hides_more`` to which of their values hide more (what the class says, where it is not given).
+    one, which is every query judged; a query that a setting has no score for counts 0. ``persona`` is lazy, active or
+    motivated: which of the attacker's risks it is. ``strategies`` maps mechanisms to theirs, ``hides_more`` to which of
+    their values hide more (what the class says, where it is not given).
     """
     sides = _pair(risks, utilities, hides_more)
     rows = []
@@ -55,7 +55,7 @@ def points(
         r, u = risk[list(curve.risk_columns)], utility[list(curve.utility_columns)]
         names = (collection, curve.mechanism, (strategies or {}).get(curve.mechanism, ""), curve.parameter)
         rows += [
-            (*names, value, sides.hides_more[curve.mechanism], curve.attacker, curve.measure, *means)
+            (*names, value, sides.hides_more[curve.mechanism], curve.attacker, curve.persona, curve.measure, *means)
             for value, *means in zip(curve.values, r, u, strict=True)
         ]
     return POINTS.check(pd.DataFrame(rows, columns=list(POINTS.columns)))
@@ -71,11 +71,11 @@ def bootstrap_scores(
     order: Order = "parameter",
     hides_more: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return QuIPU and hypervolume of every mechanism, attacker and measure of utility, with intervals over queries.
+    """Return QuIPU and hypervolume of every mechanism, attacker, persona and measure of utility, with intervals.
 
-    ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, measure, quipu, low, high, error
-    (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the utility
-    of Identity, as far as these queries know it, and over 1 where Identity is absent.
+    ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, persona, measure, quipu, low, high,
+    error (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the
+    utility of Identity, as far as these queries know it, and over 1 where Identity is absent.
 
     The ends of an interval are NaN where the queries cannot tell them: where all say the same, and where the attacker
     found fewer than two queries at any setting, for draws of queries know nothing of hits that none of them had.
@@ -114,10 +114,10 @@ def compare(
 
     With ``score="hypervolume"`` the differences are those of hypervolumes.
 
-    One row per pair, attacker and measure: first, second, attacker, measure, difference (first - second), low, high,
-    p, p_holm, queries. Interval and p are those of `judge_paired`; p is never below 2 / (B + 1) for B replicates, nor
-    below 2^(1 - n) for n queries. ``p_holm`` is p after Holm's correction for all pairs of the same attacker and
-    measure. With fewer than 20 queries, mind what docs/reliability.md says.
+    One row per pair, attacker, persona and measure: first, second, attacker, persona, measure, difference (first -
+    second), low, high, p, p_holm, queries. Interval and p are those of `judge_paired`; p is never below 2 / (B + 1) for
+    B replicates, nor below 2^(1 - n) for n queries. ``p_holm`` is p after Holm's correction for all pairs of the same
+    attacker, persona and measure. With fewer than 20 queries, mind what docs/reliability.md says.
     """
     sides = _pair(risks, utilities, hides_more)
     curves = sides.curves()
@@ -132,17 +132,16 @@ def compare(
         raise InputError("a comparison needs two mechanisms or more; give the scores of another one.")
     column = {curve.name: number for number, curve in enumerate(curves)}
     rows = []
-    for attacker, measure in dict.fromkeys((curve.attacker, curve.measure) for curve in curves):
+    for risk in dict.fromkeys(curve.name[1:] for curve in curves):
         pairs = list(itertools.combinations(wanted, 2))
-        own, other = ([column[pair[side], attacker, measure] for pair in pairs] for side in (0, 1))
+        own, other = ([column[pair[side], *risk] for pair in pairs] for side in (0, 1))
         differences, most = values[:, own] - values[:, other], reaches[own] + reaches[other]
         judged = judge_paired(differences, level, limits=(-most, most), replicates=replicates, seed=seed)
         numbers = zip(differences.mean(axis=0), *judged, holm(judged.p), strict=True)
         rows += [
-            (*pair, attacker, measure, *own_numbers, len(sides.qids))
-            for pair, own_numbers in zip(pairs, numbers, strict=True)
+            (*pair, *risk, *own_numbers, len(sides.qids)) for pair, own_numbers in zip(pairs, numbers, strict=True)
         ]
-    columns = ["first", "second", "attacker", "measure", "difference", "low", "high", "p", "p_holm", "queries"]
+    columns = ["first", "second", *_NAME[1:], "difference", "low", "high", "p", "p_holm", "queries"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -210,12 +209,13 @@ def score_matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Side, list[t
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Risk and utility per query and setting, for one attacker and one measure of utility.
+    """Risk and utility per query and setting, for one attacker, one persona and one measure of utility.
 
     Mechanisms are in the order they come in, their settings from most to least hidden.
     """
 
     attacker: str
+    persona: str
     measure: str
     risk_measure: str
     qids: tuple[str, ...]
@@ -226,12 +226,12 @@ class Grid:
 
 def grids(
     risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None
-) -> dict[tuple[str, str], Grid]:
-    """Return the grid of every attacker and measure of utility; queries and absence count as in `points`."""
+) -> dict[tuple[str, str, str], Grid]:
+    """Return the grid of every (attacker, persona, measure of utility); queries and absence count as in `points`."""
     sides = _pair(risks, utilities, hides_more)
-    grouped: dict[tuple[str, str], list[_Curve]] = {}
+    grouped: dict[tuple[str, str, str], list[_Curve]] = {}
     for curve in sides.curves():
-        grouped.setdefault((curve.attacker, curve.measure), []).append(curve)
+        grouped.setdefault(curve.name[1:], []).append(curve)
     return {
         key: Grid(
             *key,
@@ -275,7 +275,7 @@ def _quipu(order: Order) -> Statistic:
 
 # --- the two sides ------------------------------------------------------------------------------------------------
 
-_NAME = ("mechanism", "attacker", "measure")
+_NAME = ("mechanism", "attacker", "persona", "measure")
 
 
 @dataclass(frozen=True)
@@ -286,14 +286,15 @@ class _Curve:
     parameter: str
     values: tuple[float, ...]
     attacker: str
+    persona: str
     measure: str
     risk_measure: str
     risk_columns: tuple[int, ...]
     utility_columns: tuple[int, ...]
 
     @property
-    def name(self) -> tuple[str, str, str]:
-        return (self.mechanism, self.attacker, self.measure)
+    def name(self) -> tuple[str, str, str, str]:
+        return (self.mechanism, self.attacker, self.persona, self.measure)
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,8 @@ class _Sides:
                         mechanism,
                         named[values[0]],
                         values,
-                        attacker_label(attacker, risk),
+                        attacker,
+                        persona_of(risk),
                         measure,
                         risk,
                         tuple(_column(risk_at, (*setting, attacker, risk)) for setting in grid),

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import FrameError, InputError
 from quipukit.frames import POINTS, from_most_hidden
+from quipukit.measures.risk import is_persona
 from quipukit.registry import directions
 from quipukit.specs import format_value
 
@@ -43,7 +44,7 @@ Anchor = Literal["corners", "original"]
 ORDERS: tuple[Order, ...] = ("parameter", "risk", "diagonal")
 ANCHORS: tuple[Anchor, ...] = ("corners", "original")
 BUDGETS = (0.01, 0.05, 0.1)
-CURVE = ("collection", "mechanism", "attacker", "measure")
+CURVE = ("collection", "mechanism", "attacker", "persona", "measure")
 ORIGINAL = "Identity"  # the mechanism that sends the query as it is
 NARROW = 0.1  # of the diagonal: a curve that spans less of it is not ranked
 
@@ -182,12 +183,12 @@ def quipu_score(
 def quipu_table(
     points: pd.DataFrame, order: Order = "parameter", anchor: Anchor | None = None, u0: float | None = None
 ) -> pd.DataFrame:
-    """Return the scores of all curves of a Points frame, one row per (collection, mechanism, attacker, measure).
+    """Return the scores of all curves of a Points frame, one row per curve: see ``CURVE``.
 
-    Columns collection, strategy, parameter, hides_more, attacker and measure may be absent. Where ``u0`` is not given,
-    the utility of the mechanism ``Identity`` in the same collection and measure takes its place, and else 1; the column
-    ``u0`` says which it was. ``length`` is the share of the diagonal that a curve spans, ``rankable`` tells whether its
-    score may be ranked, and ``unranked`` why not (`why_unranked`).
+    Columns may be absent as in `points_frame`. Where ``u0`` is not given, the utility of the mechanism ``Identity`` in
+    the same collection and measure takes its place, and else 1; the column ``u0`` says which it was. ``length`` is the
+    share of the diagonal that a curve spans, ``rankable`` tells whether its score may be ranked, and ``unranked`` why
+    not (`why_unranked`).
     """
     checked = points_frame(points)
     original = checked[checked["mechanism"] == ORIGINAL].groupby(["collection", "measure"])["utility"].max()
@@ -199,7 +200,7 @@ def quipu_table(
             raise FrameError(f"Points: {name} mixes the parameters {', '.join(parameters)}; score one at a time.")
         if curve["hides_more"].nunique() > 1:
             raise FrameError(f"Points: {name} has both smaller and larger values that hide more; keep one of the two.")
-        ceiling = min(1.0, float(original.get((key[0], key[3]), 0.0))) or None if u0 is None else u0
+        ceiling = min(1.0, float(original.get((key[0], key[-1]), 0.0))) or None if u0 is None else u0
         score = quipu_score(curve, order, anchor, ceiling)
         rows.append(
             {
@@ -230,8 +231,13 @@ def quipu_table(
 def points_frame(points: pd.DataFrame) -> pd.DataFrame:
     """Return a Points table from a user's frame, with empty texts for the columns that may be absent.
 
-    Where ``hides_more`` is absent or empty, it is what the class of the mechanism says, and "smaller" for unknown ones.
+    Columns collection, strategy, parameter, hides_more, attacker, persona and measure may be absent. Where
+    ``hides_more`` is absent or empty, it is what the class of the mechanism says, and "smaller" for unknown ones. A
+    table without ``persona`` is of an earlier version, whose column ``attacker`` held it: see `split_persona`.
     """
+    if "persona" not in points.columns and "attacker" in points.columns:
+        pairs = [split_persona(str(attacker)) for attacker in points["attacker"].fillna("")]
+        points = points.assign(attacker=[pair[0] for pair in pairs], persona=[pair[1] for pair in pairs])
     absent = [column for column, kind in POINTS.columns.items() if kind == "text" and column not in points.columns]
     filled = points.assign(**{column: "" for column in absent if column != "mechanism"})
     if "mechanism" in filled.columns:
@@ -244,6 +250,16 @@ def points_frame(points: pd.DataFrame) -> pd.DataFrame:
     if checked.empty:
         raise FrameError("Points: the table has no row; give one a setting: mechanism, value, risk, utility.")
     return checked
+
+
+def split_persona(attacker: str) -> tuple[str, str]:
+    """Return attacker and persona of what a column ``attacker`` held before there was a column for personas.
+
+    >>> split_persona("lazy"), split_persona("Bayes active@20"), split_persona("QuIA")
+    (('QuIA', 'lazy'), ('Bayes', 'active@20'), ('QuIA', ''))
+    """
+    name, _, persona = attacker.rpartition(" ")
+    return (name or "QuIA", persona) if is_persona(persona) else (attacker, "")
 
 
 def area(r: ArrayLike, u: ArrayLike) -> Floats:
@@ -407,4 +423,4 @@ def _refuse_faults(column: "pd.Series[Any]", name: str, places: Sequence[str]) -
 
 
 def _name(key: tuple[Any, ...]) -> str:
-    return " ".join(part for part in (key[1], key[2], key[3], key[0]) if part)
+    return " ".join(part for part in (*key[1:], key[0]) if part)

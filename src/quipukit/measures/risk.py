@@ -1,8 +1,8 @@
-"""Risk: what three attackers gain from a ranking of the query log.
+"""Risk: what an attacker gains from its ranking of the query log.
 
-The lazy attacker looks at the first entry (P@1), the active one at the first k (R@k, k = 10), the motivated one reads
-on until the original comes (RR). With b other entries before the original and t level with it, its rank is uniform on
-b + 1 .. b + t + 1, so that in expectation
+An attacker ranks the log; its *persona* is how far down the ranking it reads. The lazy one looks at the first entry
+(P@1), the active one at the first k (R@k, k = 10), the motivated one reads on until the original comes (RR). With b
+other entries before the original and t level with it, its rank is uniform on b + 1 .. b + t + 1, so that in expectation
 
     P@1 = [b = 0] / (t + 1)
     R@k = min(1, max(0, (k - b) / (t + 1)))
@@ -121,14 +121,31 @@ def risk_by_log_size(
     return _long(checked, "log_size", [int(size) for size in sizes], at_size)
 
 
-def attacker_label(attacker: str, measure: str) -> str:
-    """Return the name under which a risk enters a curve: who looks, and how far.
+def persona_of(measure: str) -> str:
+    """Return the persona whose risk a measure is: how far down its ranking the attacker reads.
 
-    >>> attacker_label("QuIA", "P@1"), attacker_label("QuIA", "R@20"), attacker_label("Bayes", "RR")
-    ('lazy', 'active@20', 'Bayes motivated')
+    >>> [persona_of(measure) for measure in ("P@1", "R@10", "R@20", "RR")]
+    ['lazy', 'active', 'active@20', 'motivated']
     """
-    name = {"P@1": "lazy", "R@10": "active", "RR": "motivated"}.get(measure, measure.replace("R@", "active@"))
-    return name if attacker.lower() in ("", "quia") else f"{attacker} {name}"
+    return {"P@1": "lazy", "R@10": "active", "RR": "motivated"}.get(measure, measure.replace("R@", "active@"))
+
+
+def is_persona(name: str) -> bool:
+    """Tell whether a name is that of a persona: lazy, active, active@K or motivated.
+
+    >>> is_persona("active@20"), is_persona("QuIA")
+    (True, False)
+    """
+    return name in ("lazy", "active", "motivated") or name.startswith("active@")
+
+
+def risk_label(attacker: str, persona: str, several: bool) -> str:
+    """Return the name of a risk for people: the persona, after the attacker's name where there are several attackers.
+
+    >>> risk_label("QuIA", "lazy", several=False), risk_label("Bayes", "motivated", several=True)
+    ('lazy', 'Bayes motivated')
+    """
+    return f"{attacker} {persona}".strip() if several else persona
 
 
 def are_hits(measure: str, seeds: int) -> bool:

@@ -67,13 +67,16 @@ class Recommendation:
     the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
     ``min_utility``, both by their means.
 
-    Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose originals
-    the attacker's log holds; no risk can exceed their share, ``coverage``. Utilities are over ``judged`` queries.
-    ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the Pareto front
-    of least risk and most utility.
+    ``attacker`` and ``persona`` say whose risk it is; ``other_attackers`` of the result, where there are any, are not
+    looked at. Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose
+    originals the attacker's log holds; no risk can exceed their share, ``coverage``. Utilities are over ``judged``
+    queries. ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the
+    Pareto front of least risk and most utility.
     """
 
     attacker: str
+    persona: str
+    other_attackers: tuple[str, ...]
     measure: str
     system: str
     max_risk: float

@@ -1,5 +1,6 @@
 """The choice among settings, with bounds that survive it."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from quipukit.frames import SETTING
 from quipukit.measures.bootstrap import Grid, grids
 from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail, upper_bounds
 from quipukit.measures.resampling import flip_bound
-from quipukit.measures.risk import are_hits
+from quipukit.measures.risk import are_hits, is_persona
 from quipukit.recommend.kept import kept_shares, original_utility, reference_utilities
 from quipukit.recommend.model import SLACK, Choice, Recommendation
 
@@ -26,7 +27,8 @@ def recommend(
     result: "Result",
     *,
     max_risk: float = 0.1,
-    attacker: str = "active",
+    persona: str | None = None,
+    attacker: str | None = None,
     min_utility: float | None = None,
     measure: str | None = None,
     system: str | None = None,
@@ -35,15 +37,16 @@ def recommend(
 ) -> Recommendation:
     """Return the setting of highest mean utility among those certified to have a risk of at most ``max_risk``.
 
-    ``attacker`` is lazy (one guess), active (ten) or motivated (reads on), or another label of the result's points;
-    ``min_utility`` asks for that much mean utility too; ``measure`` and ``system`` default to the first. The references
-    (Identity, Random) compete only with ``include_references``. Of equal utilities the lower risk wins. What certified
-    means, and what it does not, stands at the top of `quipukit.recommend`.
+    ``persona`` is lazy (one guess), active (ten; the default) or motivated (reads on), or another of the result's;
+    ``attacker`` is one of the result's, the first where none is named. ``min_utility`` asks for that much mean utility
+    too; ``measure`` and ``system`` default to the first. The references (Identity, Random) compete only with
+    ``include_references``. Of equal utilities the lower risk wins. What certified means, and what it does not, stands
+    at the top of `quipukit.recommend`.
     """
     for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
         if limit is not None and not 0 <= limit <= 1:
             raise InputError(f"{name} must lie between 0 and 1 (found {limit!r}).")
-    grid = _grid(result, attacker, result.measure_named(measure), system)
+    grid, others = _grid(result, attacker, persona, result.measure_named(measure), system)
     strategies = result.strategies
     candidates = [
         number
@@ -96,7 +99,9 @@ def recommend(
     by_risk = [int(number) for number in np.lexsort((-u, r))]
     reaching = [number for number in by_risk if u[number] >= floor - SLACK]
     return Recommendation(
-        attacker=attacker,
+        attacker=grid.attacker,
+        persona=grid.persona,
+        other_attackers=others,
         measure=grid.measure,
         system=system or result.systems[0],
         max_risk=max_risk,
@@ -165,11 +170,25 @@ def _choice(row: dict[Any, Any]) -> Choice:
     return Choice(**cells)
 
 
-def _grid(result: "Result", attacker: str, measure: str, system: str | None) -> Grid:
+def _grid(
+    result: "Result", attacker: str | None, persona: str | None, measure: str, system: str | None
+) -> tuple[Grid, tuple[str, ...]]:
+    """Return risk and utility for one attacker and persona, and the other attackers of the result."""
     utilities = result.utilities(system)
-    by_attacker = {
-        grid.attacker: grid for grid in grids(result.risks(), utilities[utilities["measure"] == measure]).values()
-    }
-    if attacker not in by_attacker:
-        raise InputError(f"there is no attacker {attacker!r}; the result has {', '.join(by_attacker)}.")
-    return by_attacker[attacker]
+    measured = grids(result.risks(), utilities[utilities["measure"] == measure])
+    by_risk = {(grid.attacker, grid.persona): grid for grid in measured.values()}
+    attackers = list(dict.fromkeys(name for name, _ in by_risk))
+    if attacker is not None and persona is None and attacker not in attackers and is_persona(attacker):
+        warnings.warn(
+            f"attacker={attacker!r} is deprecated: it is a persona; write persona={attacker!r}.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+        attacker, persona = None, attacker
+    attacker, persona = attacker or attackers[0], persona or "active"
+    if attacker not in attackers:
+        raise InputError(f"there is no attacker {attacker!r}; the result has {', '.join(attackers)}.")
+    if (attacker, persona) not in by_risk:
+        known = ", ".join(own for name, own in by_risk if name == attacker)
+        raise InputError(f"there is no persona {persona!r}; the result has {known}.")
+    return by_risk[attacker, persona], tuple(name for name in attackers if name != attacker)

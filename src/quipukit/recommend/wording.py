@@ -1,7 +1,6 @@
 """The recommendation in sentences. *Certified (statistics)* is said of bounds that survive the choice, never else."""
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from quipukit.measures.resampling import FEW
@@ -96,18 +95,17 @@ def _seen(advice: "Recommendation", choice: "Choice") -> str:
         kept = f"users keep all of the search quality ({advice.measure})"
     else:
         kept = f"users keep {100 * choice.kept:.0f} % of the search quality ({advice.measure})"
-    return f"{kept}, and {_guessed(advice.attacker, choice, advice.queries)}"
+    return f"{kept}, and {_guessed(advice, choice)}"
 
 
-def _guessed(attacker: str, choice: "Choice", queries: int) -> str:
-    *names, kind = attacker.split(" ")
-    who = f"{' '.join(names)} attacker" if names else "attacker"
+def _guessed(advice: "Recommendation", choice: "Choice") -> str:
+    who = f"{advice.attacker} attacker" if advice.other_attackers else "attacker"
     who = f"{'an' if who[0].lower() in 'aeiou' else 'a'} {who}"
-    if kind == "motivated":
+    if advice.persona == "motivated":
         return f"for {who} who reads on until the query comes, its mean reciprocal rank is {choice.risk:.2f}"
-    depth = re.fullmatch(r"active@(\d+)", kind)
-    looks = {"lazy": "one guess", "active": "ten guesses"}.get(kind, f"{depth[1]} guesses" if depth else kind)
-    return f"{who} who looks at {looks} finds {_cases(choice.risk, queries)}"
+    reads = {"lazy": "one guess", "active": "ten guesses"}
+    guesses = reads.get(advice.persona, f"{advice.persona.removeprefix('active@')} guesses")
+    return f"{who} who looks at {guesses} finds {_cases(choice.risk, advice.queries)}"
 
 
 def _cases(risk: float, queries: int) -> str:
@@ -154,6 +152,13 @@ def _meaning(advice: "Recommendation") -> str:
         f"for the choice among the {_settings(advice)} of this result, not for settings, attackers or budgets that "
         "were dropped after a look at their risks. It is no theorem."
     )
+
+
+def _others(advice: "Recommendation") -> str:
+    if not advice.other_attackers:
+        return ""
+    others = ", ".join(advice.other_attackers)
+    return f"This is the risk against {advice.attacker} alone; the result also holds risks against {others}."
 
 
 def _coverage(advice: "Recommendation") -> str:
@@ -222,4 +227,4 @@ def _few(advice: "Recommendation") -> str:
     return f"{_count(advice.queries)} can show little; use {FEW} or more."
 
 
-_NOTES = (_meaning, _coverage, _use, _second, _luck, _promise, _unsent, _few)
+_NOTES = (_meaning, _others, _coverage, _use, _second, _luck, _promise, _unsent, _few)

@@ -179,7 +179,7 @@ def _within(block: Block, who: str) -> str:
     if not block.mechanisms:
         return ""
     try:
-        advice = block.result.recommend(max_risk=BUDGET, attacker=who, measure=block.measure, system=block.system)
+        advice = block.result.recommend(max_risk=BUDGET, **block.who(who), measure=block.measure, system=block.system)
     except InputError as refusal:
         return f"Nothing is recommended: {refusal}"
     return advice.sentence

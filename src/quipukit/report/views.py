@@ -16,7 +16,7 @@ from quipukit.measures.bootstrap import points as join_points
 from quipukit.measures.intervals import LEVEL, mean_intervals, tail, upper_bounds
 from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
-from quipukit.measures.risk import are_hits, attacker_label
+from quipukit.measures.risk import are_hits, persona_of, risk_label
 from quipukit.report.names import run_names
 from quipukit.results import NO_ORIGINALS, Result
 
@@ -45,7 +45,7 @@ class Block:
 
     @functools.cached_property
     def attackers(self) -> list[str]:
-        """Return the attackers in the order of the scores: lazy, active, motivated, and others."""
+        """Return what the risks are called, in the order of the scores: lazy, active, motivated (see `risk_label`)."""
         return list(dict.fromkeys(self.risks["attacker"]))
 
     @functools.cached_property
@@ -82,7 +82,9 @@ class Block:
         parts = []
         for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
             hits = are_hits(str(measure), seeds)
-            means, side = _means(rows.assign(attacker=attacker_label(str(attacker), str(measure))), "risk", hits)
+            means, side = _means(
+                rows.assign(attacker=self._label(str(attacker), persona_of(str(measure)))), "risk", hits
+            )
             held = np.isin(sorted(set(rows["qid"])), sorted(self.result.in_log))
             bound = upper_bounds(side.scores[held], alpha, hits=hits) if held.any() else np.nan
             parts.append(means.assign(risk_bound=bound))
@@ -154,6 +156,7 @@ class Block:
                 hides_more=self.result.hides_more,
                 score=score,
             )
+            table = self._labeled(table)
             table.insert(0, "score", score)
             found.append(table if score == "hypervolume" else self._ranked_pairs(table))
         return pd.concat(found, ignore_index=True)
@@ -166,8 +169,8 @@ class Block:
 
     @functools.cached_property
     def _scored(self) -> pd.DataFrame:
-        table = self.result.quipu(self.system, self.measure)
-        companions = quipu_table(self._joined).drop(columns=["collection", "quipu", "hypervolume"])
+        table = self._labeled(self.result.quipu(self.system, self.measure))
+        companions = self._labeled(quipu_table(self._joined)).drop(columns=["collection", "quipu", "hypervolume"])
         table = table.merge(companions, on=["mechanism", "attacker", "measure"])
         if not self.result.in_log:
             table = table.assign(rankable=False, unranked=NO_ORIGINALS)
@@ -194,6 +197,22 @@ class Block:
         return {
             (str(name), str(parameter), float(value)): float(mean) for (name, parameter, value), mean in means.items()
         }
+
+    def _label(self, attacker: str, persona: str) -> str:
+        return risk_label(attacker, persona, self._risks["attacker"].nunique() > 1)
+
+    def _labeled(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a table with labels in its column ``attacker``, and no column ``persona``."""
+        labels = [self._label(*who) for who in zip(table["attacker"], table["persona"], strict=True)]
+        return table.assign(attacker=labels).drop(columns="persona")
+
+    def who(self, label: str) -> dict[str, str]:
+        """Return the attacker and the persona behind a label."""
+        pairs = self._risks[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
+        known = {
+            self._label(attacker, persona_of(measure)): (attacker, persona_of(measure)) for attacker, measure in pairs
+        }
+        return dict(zip(("attacker", "persona"), known[label], strict=True))
 
     @functools.cached_property
     def _risks(self) -> pd.DataFrame:
