@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from quipukit import settings
 from quipukit.errors import FrameError, QrelsWarning
 from quipukit.registry import directions
 
@@ -90,7 +91,7 @@ def with_noise(obfuscated: pd.DataFrame, noise: str) -> pd.DataFrame:
     return obfuscated
 
 
-SETTING = ("mechanism", "parameter", "value")
+SETTING = settings.SETTING
 _SETTING: dict[str, Kind] = {"mechanism": "text", "parameter": "text", "value": "number"}
 
 QUERIES = Table("Queries", {"qid": "text", "query": "text"}, ("qid",))
@@ -259,16 +260,20 @@ def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[
 
 
 def _as_texts(table: str, column: "pd.Series[object]") -> "pd.Series[object]":
-    for row, cell in enumerate(column):
+    cells = column.tolist()
+    texts = cells if set(map(type, cells)) <= {str} else _written_out(table, column, cells)
+    # Tables of many rows repeat few texts: each is looked at once.
+    if any(not text.isascii() and _is_broken(text) for text in set(texts)):
+        row = next(row for row, text in enumerate(texts) if _is_broken(text))
+        raise FrameError(f"{table}: column {column.name!r}, row {row}, holds bytes that are not UTF-8; convert them.")
+    return pd.Series(texts, column.index, object, column.name)
+
+
+def _written_out(table: str, column: "pd.Series[object]", cells: list[object]) -> list[str]:
+    for row, cell in enumerate(cells):
         if isinstance(cell, bytes | bytearray | memoryview):  # str() of it is its Python spelling, b'...'
             raise FrameError(f"{table}: column {column.name!r}, row {row}, holds bytes; decode them to a text.")
-    texts = [cell if isinstance(cell, str) else str(cell) for cell in column]
-    for row, text in enumerate(texts):
-        if not text.isascii() and _is_broken(text):
-            raise FrameError(
-                f"{table}: column {column.name!r}, row {row}, holds bytes that are not UTF-8; convert them."
-            )
-    return pd.Series(texts, column.index, object, column.name)
+    return [cell if isinstance(cell, str) else str(cell) for cell in cells]
 
 
 def _is_broken(text: str) -> bool:

@@ -9,7 +9,7 @@ import ast
 import functools
 import hashlib
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def object_hash(thing: Any) -> str:
     Something typed at a prompt has no file: its hash is empty, and a change of it goes unnoticed.
     """
     module = str(getattr(thing, "__module__", ""))
-    if module.split(".")[0] == _PACKAGE:
+    if module.split(".", maxsplit=1)[0] == _PACKAGE:
         return source_hash(module)
     try:
         file = Path(inspect.getfile(thing))
@@ -105,11 +105,14 @@ def _file(module: str) -> Path:
 @functools.cache
 def _imports(file: Path) -> tuple[str, ...]:
     """Return the modules of this package that a file imports."""
-    return tuple(dict.fromkeys(_imported(ast.walk(_tree(file)))))
+    return tuple(dict.fromkeys(_imported(_tree(file))))
 
 
-def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue  # never runs
+        yield from _imported(node)
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == _PACKAGE:
             for alias in node.names:
                 below = f"{node.module}.{alias.name}"

@@ -18,7 +18,6 @@ from quipukit.measures.deniability import (
     puc,
     puc_components,
     summary,
-    word_law,
 )
 from quipukit.mechanisms.base import Mechanism
 from quipukit.obfuscation import mechanism
@@ -52,7 +51,7 @@ def bound(spec: str, vectors: Vectors) -> Mechanism:
 def test_the_law_is_the_mechanisms_own(spec: str, vectors: Vectors) -> None:
     one = bound(spec, vectors)
     for word in NAMES[:3]:
-        law = word_law(one, word)
+        law = one.word_law(word)
         assert law.probabilities.sum() == pytest.approx(1)
         for row, p in zip(law.rows, law.probabilities, strict=True):
             assert p == pytest.approx(math.exp(one.log_prob(NAMES[row], word)), rel=1e-12)
@@ -114,11 +113,11 @@ def test_entropies_are_in_order(weights: list[float]) -> None:
 def test_counting_agrees_with_the_closed_form(vectors: Vectors) -> None:
     """Draws of a mechanism with a law, counted as if it had none. False alarms: about 2e-6."""
     one, other, runs = bound("SanText@1.5", vectors), bound("SanText@3", vectors), 20_000
-    law = word_law(one, "cat")
+    law = one.word_law("cat")
     texts = pd.Series(one.obfuscate("cat", runs, np.random.default_rng(6))).value_counts()
     counts = [int(texts.get(NAMES[row], 0)) for row in law.rows]
     assert_chi2(counts, law.probabilities, smallest=50)
-    doubled = word_law(other, "cat")
+    doubled = other.word_law("cat")
     by_row = dict(zip(doubled.rows.tolist(), doubled.probabilities.tolist(), strict=True))
     assert refuted(assert_chi2, counts, [by_row[row] for row in law.rows.tolist()], smallest=50)
     assert_binomial(int(texts["cat"]), runs, law.itself)
@@ -128,7 +127,7 @@ def test_counting_agrees_with_the_closed_form(vectors: Vectors) -> None:
 def test_mechanisms_without_a_law_are_sampled(vectors: Vectors) -> None:
     one = bound("CMP@4", vectors)
     with pytest.raises(NoClosedForm):
-        word_law(one, "cat")
+        one.word_law("cat")
     table = deniability(one, ["cat", "dog"], runs=300)
     assert table["runs"].tolist() == [300, 300]
     assert table["n_x"].between(0, 1).all() and (table["s_x"] <= 8).all()

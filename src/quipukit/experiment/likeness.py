@@ -5,7 +5,6 @@ import pandas as pd
 
 from quipukit.encoders.store import PrivateStore
 from quipukit.frames import SETTING
-from quipukit.measures.deniability import word_law
 from quipukit.measures.similarity import failure_rates, similarity
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.sampling import Sampling
@@ -47,4 +46,4 @@ def _kept_probability(mechanism: Mechanism | None, queries: pd.DataFrame, kept: 
     known = [word for word in words if mechanism.vectors.row(word) >= 0]
     count = min(_WORDS, len(known))
     chosen = [known[number * len(known) // count] for number in range(count)]
-    return float(np.mean([word_law(mechanism, word).itself for word in chosen])) if chosen else np.nan
+    return float(np.mean([mechanism.word_law(word).itself for word in chosen])) if chosen else np.nan

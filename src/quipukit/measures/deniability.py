@@ -27,48 +27,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import InputError, NoClosedForm
-from quipukit.mechanisms.base import Mechanism, RootSeed
-from quipukit.mechanisms.identity import Identity
-from quipukit.mechanisms.sampling import Place, Sampling
-from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, WordMechanism, find_sites
+from quipukit.mechanisms.base import Mechanism, RootSeed, WordLaw
+from quipukit.mechanisms.words import WordMechanism
 from quipukit.text import key, tokenize
 
 RUNS = 1000
 ETA = 0.05
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class WordLaw:
-    """The outputs of a word as rows of the vocabulary (-1 for the word itself, where it is not in it) and P(y | x)."""
-
-    rows: NDArray[np.int64]
-    probabilities: Floats
-    itself: float
-
-
-def word_law(mechanism: Mechanism, word: str) -> WordLaw:
-    """Return the law of a word's output where the mechanism has a closed form for it."""
-    if isinstance(mechanism, Identity):
-        return WordLaw(np.array([-1]), np.ones(1), 1.0)
-    if not isinstance(mechanism, Sampling):
-        raise NoClosedForm(f"{mechanism.name} has no closed form for P(output | input); estimate it by sampling.")
-    sites = find_sites(mechanism, [("", word)])
-    if len(sites.words) != 1:
-        raise InputError(f"a word of the sample is {len(sites.words)} tokens to {mechanism.name}; give single words.")
-    own, site = mechanism.vectors.row(sites.words[0]), int(sites.site_of[0])
-    if site == KEEP:
-        return WordLaw(np.array([own]), np.ones(1), 1.0)
-    if site == GAUSSIAN:
-        raise NoClosedForm(f"{mechanism.name} gives an unknown word a random place (oov='gaussian'); sample it.")
-    if site == UNIFORM:
-        rows, log_weights = np.arange(len(mechanism.vectors)), np.zeros(len(mechanism.vectors))
-    else:
-        rows, log_weights = mechanism.law(mechanism.neighborhood(Place(sites.points[site], sites.rows[site])))
-    weights = np.exp(log_weights - log_weights.max())
-    probabilities = weights / weights.sum()
-    return WordLaw(rows, probabilities, float(probabilities[rows == own].sum()) if own >= 0 else 0.0)
 
 
 def deniability(
@@ -96,7 +62,7 @@ def deniability(
     rows: dict[str, tuple[Any, ...]] = {}
     for word in chosen:
         try:
-            law = word_law(mechanism, word)
+            law = mechanism.word_law(word)
         except NoClosedForm:
             continue
         rows[word] = _closed(law, runs, eta)
@@ -157,7 +123,7 @@ def conditional_entropy(mechanism: Mechanism, words: Sequence[str], prior: Array
     outputs = np.zeros(size + len(words))
     given = 0.0
     for number, (word, share) in enumerate(zip(words, p, strict=True)):
-        law = word_law(mechanism, word)
+        law = mechanism.word_law(word)
         given += share * entropy(law.probabilities)
         # Words that are sent as they are and stand in no vocabulary have a place of their own behind it.
         np.add.at(outputs, np.where(law.rows < 0, size + number, law.rows), share * law.probabilities)

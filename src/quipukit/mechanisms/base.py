@@ -5,15 +5,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quipukit import seeds
 from quipukit.errors import InputError, NoClosedForm, SpecError
 from quipukit.guarantees import Guarantee
 from quipukit.registry import HidesMore
 from quipukit.specs import Option, Spec, format_value
+
+if TYPE_CHECKING:
+    from quipukit.vectors.store import Vectors
 
 RESOURCES = ("vectors", "wordnet", "collection")
 MOST_VARIANTS = 1_000_000
@@ -56,6 +60,15 @@ class OneGenerator:
 
     def stream(self, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
         return self.rng
+
+
+@dataclass(frozen=True)
+class WordLaw:
+    """The outputs of a word as rows of the vocabulary (-1 for the word itself, where it is not in it) and P(y | x)."""
+
+    rows: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    itself: float  # P(x | x)
 
 
 @dataclass(frozen=True)
@@ -124,6 +137,20 @@ class Mechanism(ABC):
 
     def log_prob(self, output_word: str, input_word: str) -> float:
         """Return ln P(output | input) for one word, where a closed form exists."""
+        raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
+
+    @property
+    def vocabulary(self) -> "Vectors | None":
+        """Return the word vectors that the mechanism looks words up in; None where it uses none."""
+        return getattr(self, "vectors", None)
+
+    @property
+    def by_query(self) -> bool:
+        """Tell whether the law of a word depends on the query that it stands in."""
+        return False
+
+    def word_law(self, word: str) -> "WordLaw":
+        """Return the law of a word's output, where a closed form exists."""
         raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
 
     # --- what it does ---

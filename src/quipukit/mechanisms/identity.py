@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from quipukit.guarantees import Guarantee, NoGuarantee
-from quipukit.mechanisms.base import QueryMechanism, Variants
+from quipukit.mechanisms.base import QueryMechanism, Variants, WordLaw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,9 @@ class Identity(QueryMechanism):
 
     def log_prob(self, output_word: str, input_word: str) -> float:
         return 0.0 if output_word == input_word else -np.inf
+
+    def word_law(self, word: str) -> WordLaw:
+        return WordLaw(np.array([-1]), np.ones(1), 1.0)
 
     def variants(self, query: str, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
         return Variants([query] * n)

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.errors import InputError
-from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
+from quipukit.errors import InputError, NoClosedForm
+from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, WordLaw, check_epsilon
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
 
@@ -94,6 +94,23 @@ class Sampling(WordMechanism):
         total = top + math.log(np.exp(log_weights - top).sum())
         hit = np.flatnonzero(rows == output)
         return float(log_weights[hit[0]] - total) if len(hit) else -math.inf
+
+    def word_law(self, word: str) -> WordLaw:
+        sites = find_sites(self, [("", word)])
+        if len(sites.words) != 1:
+            raise InputError(f"a word of the sample is {len(sites.words)} tokens to {self.name}; give single words.")
+        own, site = self.vectors.row(sites.words[0]), int(sites.site_of[0])
+        if site == KEEP:
+            return WordLaw(np.array([own]), np.ones(1), 1.0)
+        if site == GAUSSIAN:
+            raise NoClosedForm(f"{self.name} gives an unknown word a random place (oov='gaussian'); sample it.")
+        if site == UNIFORM:
+            rows, log_weights = np.arange(len(self.vectors)), np.zeros(len(self.vectors))
+        else:
+            rows, log_weights = self.law(self.neighborhood(Place(sites.points[site], sites.rows[site])))
+        weights = np.exp(log_weights - log_weights.max())
+        probabilities = weights / weights.sum()
+        return WordLaw(rows, probabilities, float(probabilities[rows == own].sum()) if own >= 0 else 0.0)
 
     @property
     def shared_key(self) -> Hashable:

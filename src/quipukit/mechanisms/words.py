@@ -24,7 +24,7 @@ OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
 _BESIDE_THE_LAW = {
     "name", "summary", "strategy", "reference", "parameter", "grid", "default", "shares_work", "hides_more",
     "sends_original", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
-    "neighborhood_key", "log_prob", "guarantee", "promise",
+    "neighborhood_key", "log_prob", "word_law", "guarantee", "promise",
 }  # fmt: skip
 
 # What stands at a position instead of the number of a site.
@@ -78,11 +78,6 @@ class WordMechanism(Mechanism):
 
     def spent_on(self, query: str) -> int:
         return len(self.tokens(query))
-
-    @property
-    def by_query(self) -> bool:
-        """Tell whether the law of a word depends on the query that it stands in."""
-        return False
 
     def passes(self, word: str) -> bool:
         """Tell whether a word of the vocabulary is sent as it is, by the mechanism's own definition."""

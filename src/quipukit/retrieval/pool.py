@@ -1,6 +1,7 @@
 """Ask a search system for many obfuscated queries, and pool what it answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,19 +89,29 @@ def pool(run: pd.DataFrame) -> pd.DataFrame:
     missing = [column for column in ("qid", "docno") if column not in frame.columns]
     if missing:
         raise InputError(f"a run needs column {missing[0]!r} (found {', '.join(map(str, frame.columns))}).")
-    return _tidy(frame[list(POOL.columns)].drop_duplicates())
+    groups = frame.groupby([*SETTING, "qid"], sort=False, observed=True)["docno"]
+    return pooled_documents({key: docnos for key, docnos in groups})
 
 
 def pool_rankings(obfuscated: pd.DataFrame, rankings: Mapping[str, Ranking]) -> pd.DataFrame:
     """Pool answers straight from the rankings: what ``pool(retrieve(...))`` gives, without the long table between."""
-    parts = []
-    for (*setting, qid), group in obfuscated.groupby([*SETTING, "qid"], sort=False, observed=True):
-        docnos = sorted({docno for query in group["query"] for docno in rankings[query].docnos})
-        parts.append(pd.DataFrame({**dict(zip(SETTING, setting, strict=True)), "qid": qid, "docno": docnos}))
-    return _tidy(pd.concat(parts)) if parts else POOL.empty()
+    groups = obfuscated.groupby([*SETTING, "qid"], sort=False, observed=True)["query"]
+    return pooled_documents(
+        {key: [docno for query in queries for docno in rankings[query].docnos] for key, queries in groups}
+    )
 
 
-def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
-    plain = frame.astype({"mechanism": str, "parameter": str, "qid": str, "docno": str})
-    order = ["mechanism", "parameter", "value", "qid", "docno"]
-    return POOL.check(plain.sort_values(order, kind="stable"))
+def pooled_documents(found: "Mapping[tuple[Any, ...], Iterable[str]]") -> pd.DataFrame:
+    """Return a Pool from the documents found for every (mechanism, parameter, value, qid), each document once."""
+    pools = [
+        (str(mechanism), str(parameter), float(value), str(qid), sorted({str(docno) for docno in docnos}))
+        for (mechanism, parameter, value, qid), docnos in found.items()
+    ]
+    pools.sort(key=lambda one: one[:4])
+    sizes = [len(docnos) for *_, docnos in pools]
+    columns: dict[str, Any] = {
+        name: np.repeat(np.array([one[place] for one in pools], float if name == "value" else object), sizes)
+        for place, name in enumerate((*SETTING, "qid"))
+    }
+    columns["docno"] = np.array([docno for *_, docnos in pools for docno in docnos], object)
+    return POOL.typed(pd.DataFrame(columns))  # no document twice, by construction

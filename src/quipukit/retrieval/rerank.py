@@ -30,13 +30,24 @@ def rerank(
             f"{len(unknown)} pooled queries are not among the original ones (first: {', '.join(unknown[:3])}); "
             "give the queries that were obfuscated."
         )
-    pairs = pool[["qid", "docno"]].drop_duplicates()
-    batches = [(texts[qid], group["docno"].tolist()) for qid, group in pairs.groupby("qid", sort=False)]
+    documents: dict[str, dict[str, None]] = {}
+    for qid, docnos in pool.groupby("qid", sort=False)["docno"]:
+        documents[str(qid)] = dict.fromkeys(docnos)
+    batches = [(texts[qid], list(docnos)) for qid, docnos in documents.items()]
     scores = load_scorer(scorer, collection).score_many(batches, progress)
-    pairs = pd.concat([group for _, group in pairs.groupby("qid", sort=False)]) if batches else pairs
-    pairs = pairs.assign(score=np.concatenate(scores) if scores else np.empty(0))
-    ranked = pool.merge(pairs, on=["qid", "docno"], how="left", validate="many_to_one")
+    by_pair = {
+        qid: dict(zip(docnos, score.tolist(), strict=True))
+        for (qid, docnos), score in zip(documents.items(), scores, strict=True)
+    }
     keys = [*SETTING, "qid"]
-    ranked = ranked.sort_values([*keys, "score", "docno"], ascending=[*[True] * len(keys), False, True], kind="stable")
+    ranked = pool.assign(
+        score=np.fromiter(
+            (by_pair[qid][docno] for qid, docno in zip(pool["qid"], pool["docno"], strict=True)), float, len(pool)
+        )
+    )
+    # By group, then by falling score; ties by docno.
+    group = ranked.groupby(keys, sort=True).ngroup().to_numpy()
+    order = np.lexsort((pd.factorize(ranked["docno"], sort=True)[0], -ranked["score"].to_numpy(), group))
+    ranked = ranked.iloc[order]
     ranked["rank"] = ranked.groupby(keys, sort=False).cumcount()
-    return RANKED.check(ranked)
+    return RANKED.typed(ranked)  # a pool, which has been checked, in another order

@@ -1,0 +1,35 @@
+"""Scores that are computed once and remembered, for experiments in which many settings pool the same documents."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.progress import Progress
+from quipukit.retrieval.base import Scorer
+
+
+class RememberedScores(Scorer):
+    """A re-ranker that scores each (query, document) pair once, whichever settings pooled the document."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Stand before a re-ranker."""
+        self.scorer, self.name = scorer, scorer.name
+        self._scores: dict[str, dict[str, float]] = {}
+
+    def score_many(
+        self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Return the scores of every (query, docnos) pair, computing only those that are not remembered."""
+        wanted: dict[str, dict[str, None]] = {}
+        for query, docnos in batches:
+            known = self._scores.setdefault(query, {})
+            wanted.setdefault(query, {}).update(dict.fromkeys(docno for docno in docnos if docno not in known))
+        new = [(query, sorted(docnos)) for query, docnos in wanted.items() if docnos]
+        if new:
+            for (query, docnos), scores in zip(new, self.scorer.score_many(new, progress), strict=True):
+                self._scores[query].update(zip(docnos, scores.tolist(), strict=True))
+        return [
+            np.fromiter((self._scores[query][docno] for docno in docnos), np.float64, len(docnos))
+            for query, docnos in batches
+        ]

@@ -1,0 +1,71 @@
+"""Setting: a mechanism at one value of its parameter, and how many variants it sends."""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from quipukit.specs import format_value
+
+if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
+
+SETTING = ("mechanism", "parameter", "value")  # the columns that tell settings apart
+
+
+def setting_name(mechanism: str, parameter: str, value: float) -> str:
+    """Write a setting as a spec: the mechanism, and its value where it has a parameter.
+
+    >>> setting_name("CusText(k=20)", "epsilon", 10.0), setting_name("Identity", "", 0.0)
+    ('CusText(k=20)@10', 'Identity')
+    """
+    return f"{mechanism}@{format_value(value)}" if parameter else mechanism
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism at one value, with n variants per query; ``bound`` is None for queries obfuscated elsewhere.
+
+    >>> setting = Setting("CMP", "epsilon", 10.0, n=50)
+    >>> str(setting), setting.budget
+    ('CMP@10', 500.0)
+    """
+
+    mechanism: str
+    parameter: str
+    value: float
+    n: int
+    strategy: str = ""
+    bound: "Mechanism | None" = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, mechanism: "Mechanism", n: int) -> "Setting":
+        """Return the setting of a bound mechanism."""
+        return cls(mechanism.spec.family, mechanism.parameter, mechanism.value, n, mechanism.strategy, mechanism)
+
+    def __str__(self) -> str:
+        return setting_name(*self.key)
+
+    @property
+    def key(self) -> tuple[str, str, float]:
+        """Return what the columns `SETTING` hold."""
+        return (self.mechanism, self.parameter, self.value)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Return the columns `SETTING` with what they hold."""
+        return dict(zip(SETTING, self.key, strict=True))
+
+    @property
+    def budget(self) -> float:
+        """Return the composed budget N * epsilon; NaN for a parameter that is no epsilon."""
+        return self.value * self.n if self.parameter == "epsilon" else math.nan
+
+    @property
+    def guarantee(self) -> str:
+        """Return what one variant promises, in words."""
+        return "not known: obfuscated elsewhere" if self.bound is None else str(self.bound.guarantee)
+
+    @property
+    def private(self) -> bool:
+        """Tell whether differential privacy is promised."""
+        return self.bound is not None and self.bound.guarantee.private
