@@ -86,7 +86,7 @@ def test_gaussian_unknowns_are_looked_up_once_for_a_sweep(monkeypatch):
 
 
 def test_no_piece_is_longer_than_what_is_looked_up():
-    pieces = default_pack._pieces()[0]
-    assert max(map(len, pieces)) == default_pack._LONGEST
+    pieces = default_pack.word_pieces(default_pack.model_folder())[0]
+    assert max(map(len, pieces)) == default_pack.LONGEST_PIECE
     table = {name: row for row, name in enumerate(["a", "##b", "ab", "##" + "c" * 16, "##c"])}
-    assert default_pack._split("ab" + "c" * 17, table) == [2, 3, 4]
+    assert default_pack.split("ab" + "c" * 17, table) == [2, 3, 4]

@@ -1,6 +1,7 @@
 """The secret of an installation: made once, complete, private, outside of the cache."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from quipukit import secret
 from quipukit.errors import InputError
 from quipukit.secret import installation_secret, keyed_hash
 
@@ -21,10 +21,9 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "cache"))
-    secret._secret_of.cache_clear()
 
 
-def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+def test_it_is_made_once_for_its_owner_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         first = installation_secret()
@@ -33,7 +32,8 @@ def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "config" / "quipukit" / "secret.key"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert [file.name for file in path.parent.iterdir()] == ["secret.key"]
-    secret._secret_of.cache_clear()
+    copy = shutil.copy2(path, tmp_path / "copy.key")  # read anew under another name: what was returned is in the file
+    monkeypatch.setenv("QUIPUKIT_SECRET_FILE", str(copy))
     assert installation_secret() == first and len(first) == 32
     assert not (tmp_path / "cache").exists()
 
@@ -69,7 +69,7 @@ def test_where_it_cannot_be_kept_it_lasts_for_the_process(monkeypatch: pytest.Mo
     with ThreadPoolExecutor(4) as pool, pytest.warns(UserWarning, match="QUIPUKIT_SECRET_FILE") as told:
         found = list(pool.map(lambda _: installation_secret(), range(8)))
     assert len(told) == 1 and len(set(found)) == 1
-    secret._secret_of.cache_clear()
+    monkeypatch.setenv("QUIPUKIT_SECRET_FILE", str(tmp_path / "file" / "another.key"))
     with pytest.warns(UserWarning, match="of no use to later runs"):
         assert installation_secret() != found[0]
 

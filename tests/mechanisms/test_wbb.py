@@ -166,19 +166,20 @@ def test_a_name_that_wordnet_does_not_know_is_replaced():
 
 def test_boxes_are_made_once_for_all_settings(monkeypatch):
     from quipukit.obfuscation import obfuscate
+    from quipukit.vectors import nearest
 
     vectors = Vectors(cloud().words, cloud().matrix)
     made = []
-    measure = WBB._measure
+    distances = nearest.distances
 
-    def record(self, place):
-        made.append(place.row)
-        return measure(self, place)
+    def record(matrix, point):
+        made.append(vectors.words[int(np.argmin(np.square(vectors.matrix - point).sum(axis=1)))])
+        return distances(matrix, point)
 
-    monkeypatch.setattr(WBB, "_measure", record)
-    specs = [f"WBB(all_tokens=True)@{epsilon}" for epsilon in (1, 5, 10)]
+    monkeypatch.setattr(nearest, "distances", record)
+    specs = [f"WBB(all_tokens=True, measure=euclidean)@{epsilon}" for epsilon in (1, 5, 10)]
     obfuscate(["xbab xbec", "xbab"], specs, 3, vectors=vectors, seed=1)
-    assert sorted(made) == [0, 1]
+    assert sorted(made) == ["xbab", "xbec"]
 
 
 def test_nothing_is_promised():

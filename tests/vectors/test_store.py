@@ -340,7 +340,7 @@ def test_derived_tables_are_kept_beside_their_vectors(tmp_path, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("built again")
 
-    monkeypatch.setattr("quipukit.vectors.grouping._assign", refuse)
+    monkeypatch.setattr("quipukit.vectors.nearest.top_k", refuse)
     np.testing.assert_array_equal(group_words(load(folder), 4).group_of, wanted)
 
 

