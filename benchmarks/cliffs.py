@@ -81,13 +81,13 @@ def _long_query(spec: str) -> Callable[[bool], tuple[Work, Work]]:
 
 def _long_token(quick: bool) -> tuple[Work, Work]:
     """One token of many letters beside as many letters in words."""
-    from quipukit.vectors.default_pack import _pieces, _split
+    from quipukit.vectors.default_pack import model_folder, split, word_pieces
 
     length = 3000 if quick else 12_000
-    pieces = _pieces()[0]
+    pieces = word_pieces(model_folder())[0]
     return (
-        lambda: [_split("xqzj" * 5, pieces) for _ in range(length // 20)],
-        lambda: _split("xqzj" * (length // 4), pieces),
+        lambda: [split("xqzj" * 5, pieces) for _ in range(length // 20)],
+        lambda: split("xqzj" * (length // 4), pieces),
     )
 
 
