@@ -19,7 +19,15 @@ class QuipukitError(Exception):
 
 
 class InputError(QuipukitError):
-    """Something that the user gave is wrong."""
+    """Something that the user gave is wrong.
+
+    ``argument`` names the arguments that the message speaks of. In the message they are written as in Python
+    (``log=FILE``, ``skip_invalid=True``); the command line shows its own flags in their place.
+    """
+
+    def __init__(self, message: str = "", *, argument: str | tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.arguments = (argument,) if isinstance(argument, str) else argument
 
 
 class SpecError(InputError):

@@ -7,7 +7,8 @@
 | ``quipukit.encoders`` | anything that returns an `Encoder` when called |
 | ``quipukit.collections`` | anything that returns a `Collection` when called |
 | ``quipukit.retrievers`` | anything that returns a `Retriever` when called with a collection |
-| ``quipukit.engines`` | an `Engine`: how to speak to a search engine over HTTP |
+| ``quipukit.engines`` | a subclass of `Engine`, under its ``kind``: how to speak to a search engine over HTTP |
+| ``quipukit.rerankers`` | anything that returns a `Scorer` when called with a collection |
 | ``quipukit.sections`` | a `Section` of the report |
 
 A name that is taken, in any spelling, is not given again: what answers to ``cmp`` is CMP.

@@ -33,9 +33,13 @@ class Registry:
         """Return all names, the built-in ones first."""
         return [*self.built_in, *sorted(self._plugins)]
 
+    def find(self, name: str) -> str | None:
+        """Return the name under which something is registered, None where nothing is."""
+        return self._known().get(fold(name))
+
     def canonical(self, name: str) -> str:
         """Return the name under which something is registered: any case, dashes and aliases are understood."""
-        names = {fold(known): known for known in self.names} | dict(self.aliases)
+        names = self._known()
         folded = fold(name)
         if folded in names:
             return names[folded]
@@ -50,6 +54,9 @@ class Registry:
             module, _, attribute = self.built_in[name].partition(":")
             return getattr(importlib.import_module(module), attribute)
         return self._plugins[name]()
+
+    def _known(self) -> dict[str, str]:
+        return {fold(known): known for known in self.names} | dict(self.aliases)
 
     @property
     def _plugins(self) -> Mapping[str, Loader]:

@@ -24,6 +24,7 @@ INFRASTRUCTURE = frozenset(
         "attackers.registry",
         "errors",
         "executors",
+        "fingerprints",
         "experiment.artifacts",
         "experiment.cells",
         "experiment.stages.base",

@@ -3,16 +3,15 @@
 import os
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from quipukit.collections import load
 from quipukit.collections.files import Folder
 from quipukit.collections.load import collection_names, load_collection
 from quipukit.collections.wordnet_glosses import WordNetGlosses
 from quipukit.errors import InputError, ResourceError
+from quipukit.plugins import temporarily_installed
 
 
 @pytest.fixture
@@ -50,21 +49,18 @@ def test_a_file_is_not_a_folder(here: Path) -> None:
         load_collection(here / "wordnet" / "docs.tsv")
 
 
-def plugin(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    entry = EntryPoint("mine", value, load.GROUP)
-    monkeypatch.setattr(load, "_plugins", lambda: {"mine": entry})
+def lacks_a_library() -> None:
+    raise ImportError("No module named 'nowhere_at_all'")
 
 
-def test_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin(monkeypatch, "quipukit.collections.wordnet_glosses:WordNetGlosses")
-    assert isinstance(load_collection("mine"), WordNetGlosses)
-    assert collection_names() == ["wordnet", "mine"]
-    plugin(monkeypatch, "nowhere_at_all:Mine")
-    with pytest.raises(ResourceError, match="the plugin of collection 'mine' cannot be loaded"):
-        load_collection("mine")
-    plugin(monkeypatch, "builtins:dict")
-    with pytest.raises(ResourceError, match="'mine' returned no Collection"):
-        load_collection("mine")
+def test_plugins() -> None:
+    with temporarily_installed("quipukit.collections", mine=WordNetGlosses, broken=lacks_a_library, wrong=dict):
+        assert isinstance(load_collection("mine"), WordNetGlosses)
+        assert collection_names() == ["wordnet", "broken", "mine", "wrong"]
+        with pytest.raises(ResourceError, match="the plugin of collection 'broken' cannot be loaded"):
+            load_collection("broken")
+        with pytest.raises(ResourceError, match="'wrong' returned no Collection"):
+            load_collection("wrong")
 
 
 def test_the_start_is_light() -> None:

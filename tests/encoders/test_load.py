@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from quipukit.encoders import load
 from quipukit.encoders.load import encoder_names, load_encoder
 from quipukit.errors import InputError, ResourceError
+from quipukit.plugins import temporarily_installed
 from tests.encoders.fakes import HashEncoder
 
 
@@ -25,17 +25,14 @@ def test_an_encoder_is_returned_as_it_is():
     assert load_encoder(encoder) is encoder
 
 
-def test_plugins_are_found_and_must_be_encoders(monkeypatch):
-    class Entry:
-        def __init__(self, value):
-            self.load = lambda: value
-
-    monkeypatch.setattr(load, "_plugins", lambda: {"hash": Entry(HashEncoder), "wrong": Entry(dict)})
-    assert load_encoder("hash").dimension == 8
-    assert load_encoder("hash", dimension=3).dimension == 3
-    assert encoder_names() == ["minilm", "hash", "wrong"]
-    with pytest.raises(ResourceError, match="'wrong' gives no encoder"):
-        load_encoder("wrong")
+def test_plugins_are_found_and_must_be_encoders():
+    with temporarily_installed("quipukit.encoders", hash=HashEncoder, wrong=dict):
+        assert load_encoder("hash").dimension == 8
+        assert load_encoder("hash", dimension=3).dimension == 3
+        assert encoder_names() == ["minilm", "hash", "wrong"]
+        with pytest.raises(ResourceError, match="'wrong' gives no encoder"):
+            load_encoder("wrong")
+    assert encoder_names() == ["minilm"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import quipukit as qk
 from quipukit.errors import FileError, InputError, QuipukitError, ResourceError, SpecError
 from quipukit.experiment import run
+from quipukit.plugins import temporarily_installed
 from quipukit.progress import ProgressListener
 from quipukit.results import Result
 from tests.experiment import tiny
@@ -234,16 +235,11 @@ def test_experiment_json_is_plain_and_complete(whole: Whole) -> None:
     assert begun["options"]["specs"] == [*tiny.SPECS, "Identity", "Random"]
 
 
-def test_a_plugin_may_bring_the_search_system(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quipukit.retrieval import load
+def test_a_plugin_may_bring_the_search_system(village: Path) -> None:
     from quipukit.retrieval.bm25 import BM25
 
-    class Entry:
-        def load(self) -> Any:
-            return BM25.of
-
-    monkeypatch.setattr(load, "_plugins", lambda: {"mine": Entry()})
-    found = tiny.run(village, specs=["AEA@3"], systems=(("mine", "bm25"),))
+    with temporarily_installed("quipukit.retrievers", mine=BM25.of):
+        found = tiny.run(village, specs=["AEA@3"], systems=(("mine", "bm25"),))
     assert (
         found.utilities()["score"].tolist()
         == qk.evaluate(**tiny.choices(village, **SMALL)).utilities()["score"].tolist()

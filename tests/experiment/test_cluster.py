@@ -18,8 +18,6 @@ import psutil
 import pytest
 
 import quipukit as qk
-from quipukit.encoders import load as encoders
-from quipukit.encoders.base import Encoder
 from quipukit.errors import InputError, ResourceError
 from quipukit.experiment import cluster, stages
 from quipukit.experiment import worker as at_work
@@ -29,6 +27,7 @@ from quipukit.progress import Progress, ProgressListener
 from quipukit.results import Result
 from quipukit.storage import cache_home
 from tests.experiment.moody import Words, set_mood
+from tests.plugin_slot import ENCODERS
 
 distributed = pytest.importorskip("distributed")
 
@@ -113,15 +112,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_collection(tmp_path_factory.mktemp("small") / "collection")
 
 
-class _Entry:
-    @staticmethod
-    def load() -> type[Encoder]:
-        return Words
-
-
 def set_up(patch: pytest.MonkeyPatch) -> None:
     """Let no stage need a model, and make many small parts, so that both workers have several."""
-    patch.setattr(encoders, "_plugins", lambda: {Words.name: _Entry})
+    ENCODERS.install(patch, **{Words.name: Words})
     patch.setattr(stages, "SIMILARITY", Words.name)
     patch.setattr(cluster, "encoder_names", list)  # installed here, but not on the workers
     patch.setattr(cluster, "_LEAST_TEXTS", 4)

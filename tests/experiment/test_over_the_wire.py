@@ -16,6 +16,7 @@ from quipukit.cli import main
 from quipukit.errors import InputError
 from quipukit.experiment.inputs import Options
 from quipukit.experiment.run import resume
+from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.load import load_retriever
@@ -247,21 +248,14 @@ class Far(Retriever):
 seen: list[str] = []
 
 
-def test_a_plugin_says_for_itself_that_it_is_remote(
-    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Entry:
-        def __init__(self, made: Any) -> None:
-            self.load = lambda: made
-
-    plugins = {"far": Entry(Far), "shy": Entry(functools.partial(Far))}
-    monkeypatch.setattr("quipukit.retrieval.load._plugins", lambda: plugins)
+def test_a_plugin_says_for_itself_that_it_is_remote(village: Path, tmp_path: Path) -> None:
     seen.clear()
-    result = tiny.run(village, tmp_path / "run", specs=["AEA@3"], systems=(("far", "bm25"),))
-    assert result.mechanisms == ["AEA", "Random"] and result.manifest["sent"][0]["originals"] == 0
-    assert seen and not set(seen) & set(tiny.TOPICS.values())
-    with pytest.raises(InputError, match="set remote = True"):
-        load_retriever("shy", qk.load_collection(village))
+    with temporarily_installed("quipukit.retrievers", far=Far, shy=functools.partial(Far)):
+        result = tiny.run(village, tmp_path / "run", specs=["AEA@3"], systems=(("far", "bm25"),))
+        assert result.mechanisms == ["AEA", "Random"] and result.manifest["sent"][0]["originals"] == 0
+        assert seen and not set(seen) & set(tiny.TOPICS.values())
+        with pytest.raises(InputError, match="set remote = True"):
+            load_retriever("shy", qk.load_collection(village))
 
 
 # --- logins -------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import quipukit as qk
-from quipukit.encoders import load as encoders
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.experiment import stages
 from quipukit.progress import ProgressListener
 from quipukit.results import Result
+from tests.plugin_slot import ENCODERS
 
 SPECS = ("CMP@5", "CMP@10", "TEM@2", "AEA@3")
 # Those named, and the two references that every experiment adds.
@@ -129,13 +129,6 @@ def _word(word: str) -> Any:
     return np.random.default_rng(seed).standard_normal(Words.dimension)
 
 
-class _Entry:
-    """An encoder as a plugin offers it."""
-
-    def __init__(self, role: str, version: int) -> None:
-        self.load = lambda: lambda: Words(role, version)
-
-
 # Who encodes: the attacker, the user's re-ranker, the dense search system, and the measure of likeness.
 ROLES = ("attacker", "user", "searcher", "meaning")
 
@@ -143,8 +136,7 @@ ROLES = ("attacker", "user", "searcher", "meaning")
 def no_model(patch: pytest.MonkeyPatch, home: Path, **versions: int) -> None:
     """Give every role an encoder of words that goes by its name; keep the cache in ``home``."""
     patch.setenv("QUIPUKIT_HOME", str(home))
-    offered = {role: _Entry(role, versions.get(role, 1)) for role in ROLES}
-    patch.setattr(encoders, "_plugins", lambda: offered)
+    ENCODERS.install(patch, **{role: functools.partial(Words, role, versions.get(role, 1)) for role in ROLES})
     patch.setattr(stages, "SIMILARITY", "meaning")
     stages._fingerprint.cache_clear()
 

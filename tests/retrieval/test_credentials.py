@@ -7,7 +7,7 @@ import pytest
 
 from quipukit.errors import InputError
 from quipukit.retrieval.credentials import authorization, check_one_host
-from quipukit.retrieval.engines import KINDS, read_spec
+from quipukit.retrieval.engines import ENGINES, read_spec
 
 HERE = "http://127.0.0.1:9200/news"
 
@@ -114,8 +114,8 @@ def test_one_login_is_for_one_host(monkeypatch: pytest.MonkeyPatch) -> None:
         check_one_host(two)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ENGINES.names)
 def test_an_identity_reads_back_as_itself(kind: str) -> None:
-    options = "?field=@message" if "field" in KINDS[kind].known else ""
+    options = "?field=@message" if "field" in ENGINES.load(kind).known else ""
     engine = read_spec(f"{kind}+https://host:8080/one%40two{options}")
     assert read_spec(engine.identity) == engine and read_spec(engine.identity).identity == engine.identity

@@ -4,13 +4,13 @@ A plugin adds its own through the entry-point group ``quipukit.collections``: th
 name, its value a callable without arguments that returns a `Collection`.
 """
 
-import functools
 import os
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Mapping
 from pathlib import Path
 
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError, ResourceError
+from quipukit.plugins import Loader, fold, plugins
 
 GROUP = "quipukit.collections"
 DEFAULT = "wordnet"
@@ -18,7 +18,7 @@ DEFAULT = "wordnet"
 
 def collection_names() -> list[str]:
     """Return the collections that have a name of their own: the built-in one, then those of plugins."""
-    return [DEFAULT, *sorted(set(_plugins()) - {DEFAULT})]
+    return [DEFAULT, *sorted(_plugins())]
 
 
 def load_collection(name: str | os.PathLike[str] = DEFAULT) -> Collection:
@@ -40,7 +40,7 @@ def load_collection(name: str | os.PathLike[str] = DEFAULT) -> Collection:
 
             return IrDataset(name[len("irds:") :])
         if name in _plugins():
-            return _from_plugin(_plugins()[name])
+            return _from_plugin(name, _plugins()[name])
     return _from_folder(name)
 
 
@@ -56,16 +56,18 @@ def _from_folder(name: str | os.PathLike[str]) -> Collection:
     raise InputError(f"there is no collection {str(name)!r}; name a folder, 'irds:ID', or one of: {known}.")
 
 
-def _from_plugin(entry: EntryPoint) -> Collection:
+def _from_plugin(name: str, load: Loader) -> Collection:
     try:
-        found = entry.load()()
+        collection = load()()
     except ImportError as fault:
-        raise ResourceError(f"the plugin of collection {entry.name!r} cannot be loaded ({fault}).") from None
-    if not isinstance(found, Collection):
-        raise ResourceError(f"the plugin of collection {entry.name!r} returned no Collection ({entry.value}).")
-    return found
+        raise ResourceError(f"the plugin of collection {name!r} cannot be loaded ({fault}).") from None
+    if not isinstance(collection, Collection):
+        raise ResourceError(
+            f"the plugin of collection {name!r} returned no Collection; it must inherit "
+            "quipukit.collections.base.Collection."
+        )
+    return collection
 
 
-@functools.cache
-def _plugins() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _plugins() -> Mapping[str, Loader]:
+    return plugins(GROUP, ((fold(DEFAULT), DEFAULT),))

@@ -1,17 +1,17 @@
 """What an encoder is: texts go in, vectors come out, each distinct text encoded once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import InputError, ResourceError
+from quipukit.progress import Progress
 
 Kind = Literal["query", "document"]
 Similarity = Literal["cosine", "dot"]
-Progress = Callable[[float, float], None]
 Piece = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 

@@ -4,19 +4,19 @@ A plugin adds its own through the entry-point group ``quipukit.encoders``: the e
 its value the class, or anything else that gives an encoder when called without arguments.
 """
 
-import functools
 import os
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Mapping
 from typing import Any
 
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.sentence import MINILM, SentenceEncoder
 from quipukit.errors import InputError, ResourceError
+from quipukit.plugins import Loader, fold, plugins
 
 GROUP = "quipukit.encoders"
 
 # The published model and the one in the package are the same file, so its name finds it without a download.
-_MINILM_NAMES = {MINILM, "default", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"}
+_MINILM_NAMES = (MINILM, "default", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2")
 
 
 def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
@@ -34,27 +34,30 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
         raise InputError(f"the name of the encoder is empty; {MINILM!r} is built in.")
     if name.casefold() in _MINILM_NAMES:
         return SentenceEncoder.minilm(**options)
-    plugins = _plugins()
-    if name in plugins:
-        loaded = plugins[name].load()(**options)
-        if not isinstance(loaded, Encoder):
-            raise ResourceError(
-                f"the plugin {name!r} gives no encoder; it must inherit quipukit.encoders.base.Encoder."
-            )
-        return loaded
+    if name in _plugins():
+        return _from_plugin(name, options)
     if ("@" in name or ":" in name) and not os.path.exists(name):
         # Not quoted: it may be an address with somebody's password.
         raise InputError(
-            "the name of an encoder holds no '@' and no ':'; name a model of Hugging Face, or a folder that is there."
+            "the name of an encoder holds no '@' and no ':'; name a model of Hugging Face, or an existing folder."
         )
     return SentenceEncoder(name, **options)
 
 
 def encoder_names() -> list[str]:
     """Return the encoders that have a name of their own: the built-in one, then those of plugins."""
-    return [MINILM, *sorted(set(_plugins()) - {MINILM})]
+    return [MINILM, *sorted(_plugins())]
 
 
-@functools.cache
-def _plugins() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _from_plugin(name: str, options: dict[str, Any]) -> Encoder:
+    try:
+        encoder = _plugins()[name]()(**options)
+    except ImportError as fault:
+        raise ResourceError(f"the plugin of encoder {name!r} cannot be loaded ({fault}).") from None
+    if not isinstance(encoder, Encoder):
+        raise ResourceError(f"the plugin {name!r} gives no encoder; it must inherit quipukit.encoders.base.Encoder.")
+    return encoder
+
+
+def _plugins() -> Mapping[str, Loader]:
+    return plugins(GROUP, tuple((fold(name), MINILM) for name in _MINILM_NAMES))

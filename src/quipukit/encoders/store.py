@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.encoders.base import Encoder, Kind, Piece, Progress, checked
+from quipukit.encoders.base import Encoder, Kind, Piece, checked
 from quipukit.encoders.rowfile import Keys, Precision, RowFile, RowMemory, Rows, Vectors
 from quipukit.errors import ResourceError
+from quipukit.progress import Progress
 from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
 

@@ -1,13 +1,13 @@
 """What a search system is to quipukit: texts go in, ranked documents come out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Progress = Callable[[float, float], None]
+from quipukit.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,15 @@ class Retriever(ABC):
     """A search system bound to a collection or to an address.
 
     ``remote`` says that queries leave this machine, or this process, over the wire: then originals are sent only if the
-    user allows it. A plugin sets it on its class.
+    user allows it. A plugin sets it on its class. ``identity`` tells the answers of a remote system from those of any
+    other, without credentials: with one, answers are kept on disk while they arrive, and an interrupted run asks only
+    for the rest. ``window`` is the deepest list that the system gives; None where there is no limit.
     """
 
     name: str
     remote: bool = False
+    identity: str = ""
+    window: int | None = None
 
     @abstractmethod
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:

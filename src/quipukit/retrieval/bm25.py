@@ -14,7 +14,8 @@ from quipukit.bm25.kernels import top
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.lexical import stems, text_words
-from quipukit.retrieval.base import Progress, Ranking, Retriever, Scorer
+from quipukit.progress import Progress
+from quipukit.retrieval.base import Ranking, Retriever, Scorer
 from quipukit.storage import atomic_folder, cache_home, locked, sha256
 from quipukit.threads import in_threads
 

@@ -15,7 +15,8 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 import numpy as np
 
-from quipukit.errors import InputError
+from quipukit.errors import InputError, ResourceError
+from quipukit.registry import Registry
 from quipukit.retrieval.base import Ranking
 from quipukit.retrieval.credentials import HOW, TOKEN
 
@@ -54,7 +55,15 @@ class Engine(ABC):
     kind: ClassVar[str]
     label: ClassVar[str]
     known: ClassVar[frozenset[str]] = frozenset()  # the options that it takes
+    needs_path: ClassVar[bool] = True  # of the address: without it the index is missing
+    # Engines show no more than the first ten thousand documents, unless their owner has asked them to.
+    window: ClassVar[int | None] = 10_000
     hints: ClassVar[Mapping[int, str]] = {}  # what to look at when it answers with a status
+
+    @classmethod
+    def path(cls, path: str) -> str:
+        """Return the path of an address as this kind of engine needs it: without a slash at its end."""
+        return path.rstrip("/")
 
     @property
     def identity(self) -> str:
@@ -83,6 +92,11 @@ class Anserini(Engine):
     kind = "anserini"
     label = "Anserini"
     hints: ClassVar = {400: "can its index be opened? An absolute path needs two slashes after the host"}
+
+    @classmethod
+    def path(cls, path: str) -> str:
+        """Return the path as it is: it may be that of a folder."""
+        return path
 
     def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
         """See Engine."""
@@ -199,6 +213,7 @@ class SearXNG(Engine):
 
     kind = "searxng"
     label = "SearXNG"
+    needs_path = False
     known = frozenset({"categories", "engines", "language", "safesearch", "time_range"})
     hints: ClassVar = {403: "'json' has to be among search.formats in its settings.yml"}
 
@@ -239,7 +254,11 @@ class SearXNG(Engine):
         return urls
 
 
-KINDS: dict[str, type[Engine]] = {kind.kind: kind for kind in (Anserini, OpenSearch, Elasticsearch, Solr, SearXNG)}
+ENGINES = Registry(
+    "engine",
+    "quipukit.engines",
+    {kind.kind: f"{__name__}:{kind.__name__}" for kind in (Anserini, OpenSearch, Elasticsearch, Solr, SearXNG)},
+)
 
 
 def read_spec(spec: str) -> Engine:
@@ -260,9 +279,9 @@ def read_spec(spec: str) -> Engine:
         )
     parts = _split(spec)
     name, _, scheme = parts.scheme.partition("+")
-    kind = KINDS.get(name)
+    kind = _kind(name)
     if kind is None or scheme not in ("http", "https") or not parts.hostname or parts.fragment:
-        known = ", ".join(KINDS)
+        known = ", ".join(ENGINES.names)
         raise InputError(
             f"an engine is written as KIND+http://HOST/PATH or KIND+https://..., where KIND is of {known}."
         )
@@ -271,10 +290,22 @@ def read_spec(spec: str) -> Engine:
         # Not quoted: what is unknown may be somebody's key.
         takes = f"the options {', '.join(sorted(kind.known))} and no other" if kind.known else "no options"
         raise InputError(f"{kind.label} takes {takes}; remove the rest. A key goes into {TOKEN}, not into the address.")
-    if kind is not SearXNG and not parts.path.strip("/"):
+    if kind.needs_path and not parts.path.strip("/"):
         raise InputError(f"the address of {kind.label} lacks the index; add it: {name}+{scheme}://HOST/INDEX.")
-    path = parts.path if kind is Anserini else parts.path.rstrip("/")
-    return kind(f"{scheme}://{parts.netloc}{path}", options)
+    return kind(f"{scheme}://{parts.netloc}{kind.path(parts.path)}", options)
+
+
+def _kind(name: str) -> type[Engine] | None:
+    registered = ENGINES.find(name)
+    if registered is None:
+        return None
+    kind = ENGINES.load(registered)
+    if not (isinstance(kind, type) and issubclass(kind, Engine) and kind.kind == registered):
+        raise ResourceError(
+            f"the plugin of engine {registered!r} gives no engine; it must be a class that inherits "
+            f"quipukit.retrieval.engines.Engine and sets kind = {registered!r}."
+        )
+    return kind
 
 
 def ranking(hits: Iterable[tuple[str, float]], depth: int) -> Ranking:

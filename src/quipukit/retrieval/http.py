@@ -25,11 +25,11 @@ import httpx
 import numpy as np
 
 from quipukit.errors import EngineError, InputError
+from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.credentials import HOW, authorization
 from quipukit.retrieval.engines import Call, Engine, Incomplete, ranking, read_spec
 
-Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds between attempts
@@ -75,6 +75,7 @@ class HttpEngine(Retriever):
             raise InputError("an engine needs timeout > 0, retries >= 0, concurrency >= 1 and patience >= 1.")
         self.engine = read_spec(spec)
         self.name = self.identity = self.engine.identity
+        self.window = self.engine.window
         authorization(self.engine.address)  # what is wrong with a login is told now; it is not kept
         self.timeout, self.retries, self.concurrency, self.patience = timeout, retries, concurrency, patience
         self._transport = transport

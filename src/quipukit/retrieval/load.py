@@ -1,22 +1,45 @@
-"""Search systems and scorers by name."""
+"""Search systems and re-rankers by name.
 
-import functools
+A plugin adds its own through the entry-point groups ``quipukit.retrievers`` and ``quipukit.rerankers``: the entry's
+name is the system's name, its value gives a `Retriever` or a `Scorer` when called with a collection.
+"""
+
 import os
-from importlib.metadata import entry_points
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from quipukit.collections.base import Collection
-from quipukit.errors import InputError
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.store import PrivateStore
+from quipukit.errors import InputError, ResourceError
+from quipukit.plugins import Loader, fold, plugins
+from quipukit.registry import Registry
 from quipukit.retrieval.base import Retriever, Scorer
 
-GROUP = "quipukit.retrievers"
+DEFAULT_MODEL = "minilm"
+_DENSE = "dense"
+
+# The encodings that a caller keeps: called with the encoder of a dense retriever or re-ranker.
+StoreOf = Callable[[Encoder], PrivateStore]
+
+RETRIEVERS = Registry(
+    "search system",
+    "quipukit.retrievers",
+    {"bm25": "quipukit.retrieval.bm25:BM25", _DENSE: "quipukit.retrieval.dense:Dense"},
+    hint="Write dense:MODEL for another model, and for an engine its address, such as anserini+http://host/INDEX.",
+)
+RERANKERS = "quipukit.rerankers"
 
 
-def load_retriever(name: str | Retriever, collection: Collection | None = None) -> Retriever:
+def load_retriever(
+    name: str | Retriever, collection: Collection | None = None, *, store_of: StoreOf | None = None
+) -> Retriever:
     """Return a search system: ``bm25``, ``dense``, ``dense:MODEL``, an engine's address, or a plugin's name.
 
     Addresses name the kind of engine, as ``anserini+http://127.0.0.1:8081/INDEX`` (docs/engines.md has them all); an
-    engine brings its own documents, so that it needs no collection.
+    engine brings its own documents, so that it needs no collection. ``store_of`` gives the encodings that a dense
+    system reads and adds to, in place of its own. A `Retriever` is returned as it is.
     """
     if isinstance(name, Retriever):
         return name
@@ -24,24 +47,45 @@ def load_retriever(name: str | Retriever, collection: Collection | None = None) 
         from quipukit.retrieval.http import HttpEngine
 
         return HttpEngine(name)
-    kind, _, model = name.partition(":")
+    kind, model = _kind_and_model(name)
     if collection is None:
-        raise InputError(f"{name!r} searches a collection; name one, for instance wordnet.")
-    if kind == "bm25" and not model:
-        from quipukit.retrieval.bm25 import BM25
-
-        return BM25.of(collection)
-    if kind == "dense":
-        from quipukit.retrieval.dense import Dense
-
-        return Dense(collection, model or "minilm")
-    plugin: Retriever = plugin_system(name)(collection)
-    if plugin.remote and not is_remote(name):
+        raise InputError(f"{name!r} searches a collection; name one, for instance wordnet.", argument="collection")
+    if kind in RETRIEVERS.built_in:
+        return _BUILT_IN[kind](collection, model, store_of)
+    retriever = RETRIEVERS.load(kind)(collection)
+    if not isinstance(retriever, Retriever):
+        raise ResourceError(
+            f"the plugin {name!r} gives no Retriever; it must inherit quipukit.retrieval.base.Retriever."
+        )
+    if retriever.remote and not is_remote(name):
         raise InputError(
             f"{name} sends queries to other machines, and nothing says so before it is made; set remote = True on what "
             "the plugin is made with."
         )
-    return plugin
+    return retriever
+
+
+def load_scorer(name: str | Scorer, collection: Collection, *, store_of: StoreOf | None = None) -> Scorer:
+    """Return the model that re-ranks on the user's side: ``bm25``, a plugin's name, or a dense encoder's (``minilm``).
+
+    ``store_of`` gives the encodings that a dense re-ranker reads and adds to. A `Scorer` is returned as it is.
+    """
+    if isinstance(name, Scorer):
+        return name
+    refuse_address(name)
+    if name == "bm25":
+        from quipukit.retrieval.bm25 import BM25
+
+        return BM25.of(collection)
+    if name in reranker_plugins():
+        scorer = reranker_plugins()[name]()(collection)
+        if not isinstance(scorer, Scorer):
+            raise ResourceError(f"the plugin {name!r} gives no Scorer; it must inherit quipukit.retrieval.base.Scorer.")
+        return scorer
+    from quipukit.retrieval.dense import DenseScorer
+
+    encoder = load_encoder(model_of(name))
+    return DenseScorer(collection, encoder, store=None if store_of is None else store_of(encoder))
 
 
 def is_address(name: str) -> bool:
@@ -61,49 +105,73 @@ def is_address(name: str) -> bool:
 def system_name(name: str) -> str:
     """Return the name of a search system as it is stored and shown: an address without login, written in one way."""
     if not is_address(name):
-        return name
+        kind, model = _kind_and_model(name)
+        return f"{kind}:{model}" if model else kind
     from quipukit.retrieval.engines import read_spec
 
     return read_spec(name).identity
+
+
+def model_of(name: str) -> str:
+    """Return the encoder behind the name of a dense retriever or re-ranker.
+
+    >>> model_of("dense"), model_of("dense:org/model"), model_of("org/model")
+    ('minilm', 'org/model', 'org/model')
+    """
+    return DEFAULT_MODEL if name == _DENSE else name.removeprefix(f"{_DENSE}:") or DEFAULT_MODEL
+
+
+def is_dense(name: str) -> bool:
+    """Tell whether a search system, by its name, compares vectors of an encoder."""
+    return not is_address(name) and _kind_and_model(name)[0] == _DENSE
 
 
 def is_remote(name: str) -> bool:
     """Tell whether a search system sends queries over the wire; a plugin says so by its attribute ``remote``."""
     if is_address(name):
         return True
-    return name in _plugins() and bool(getattr(plugin_system(name), "remote", False))
+    kind, _ = _kind_and_model(name)
+    return kind not in RETRIEVERS.built_in and bool(getattr(RETRIEVERS.load(kind), "remote", False))
 
 
 def plugin_system(name: str) -> Any:
     """Return what a plugin makes its search system with; say which systems there are where none has the name."""
-    if name in _plugins():
-        return _plugins()[name].load()
-    known = ", ".join(["bm25", "dense", "dense:MODEL", *_plugins()])
-    raise InputError(
-        f"there is no search system {name!r}; use {known}, or an address such as anserini+http://host/INDEX."
-    )
+    return RETRIEVERS.load(name)
 
 
-def load_scorer(name: str | Scorer, collection: Collection) -> Scorer:
-    """Return the model that re-ranks on the user's side: ``bm25``, or a dense encoder by name (``minilm``)."""
-    if isinstance(name, Scorer):
-        return name
-    refuse_address(name)
-    if name == "bm25":
-        from quipukit.retrieval.bm25 import BM25
-
-        return BM25.of(collection)
-    from quipukit.retrieval.dense import DenseScorer
-
-    return DenseScorer(collection, name.removeprefix("dense:") if name != "dense" else "minilm")
+def reranker_plugins() -> Mapping[str, Loader]:
+    """Return the re-rankers of plugins by name, each as a function that loads what makes it."""
+    return plugins(RERANKERS, tuple((fold(name), name) for name in ("bm25", _DENSE, DEFAULT_MODEL)))
 
 
 def refuse_address(reranker: str) -> None:
     """Refuse an engine's address as a re-ranker: it would get the original queries."""
     if is_address(reranker):
-        raise InputError("a re-ranker is a model on this machine, not an engine's address; name minilm or bm25.")
+        raise InputError(
+            "a re-ranker is a model on this machine, not an engine's address; name minilm or bm25.", argument="reranker"
+        )
 
 
-@functools.cache
-def _plugins() -> dict:  # type: ignore[type-arg]
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _kind_and_model(name: str) -> tuple[str, str]:
+    """Return the registered name of a search system, and the model that follows it after a colon."""
+    kind, _, model = name.partition(":")
+    return RETRIEVERS.canonical(kind), model
+
+
+def _bm25(collection: Collection, _: str, __: StoreOf | None) -> Retriever:
+    from quipukit.retrieval.bm25 import BM25
+
+    return BM25.of(collection)
+
+
+def _dense(collection: Collection, model: str, store_of: StoreOf | None) -> Retriever:
+    from quipukit.retrieval.dense import Dense
+
+    encoder = load_encoder(model or DEFAULT_MODEL)
+    if store_of is None:
+        return Dense(collection, encoder)
+    store = store_of(encoder)
+    return Dense(collection, store=store.shared, queries=store)
+
+
+_BUILT_IN: dict[str, Callable[[Collection, str, StoreOf | None], Retriever]] = {"bm25": _bm25, _DENSE: _dense}

@@ -9,7 +9,8 @@ import pandas as pd
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, Queries, queries_frame, with_setting
-from quipukit.retrieval.base import Progress, Ranking, Retriever
+from quipukit.progress import Progress
+from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.consent import check_consent, check_flag
 from quipukit.retrieval.load import load_retriever
 

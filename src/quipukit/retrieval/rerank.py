@@ -6,7 +6,8 @@ import pandas as pd
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.frames import POOL, QUERIES, RANKED, SETTING, with_setting
-from quipukit.retrieval.base import Progress, Scorer
+from quipukit.progress import Progress
+from quipukit.retrieval.base import Scorer
 from quipukit.retrieval.load import load_scorer
 
 

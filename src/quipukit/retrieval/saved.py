@@ -7,13 +7,14 @@ killed at any moment leaves at most one incomplete line at the end; it fails its
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from quipukit.errors import EngineError, FileError, InputError
+from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.secret import keyed_hash
 from quipukit.storage import make_folder
@@ -23,9 +24,7 @@ _CHUNK = 64  # queries at a time for a retriever that cannot stream
 
 @runtime_checkable
 class Streaming(Protocol):
-    """A retriever that says who it is and hands out rankings as they arrive, as HttpEngine does."""
-
-    identity: str
+    """A retriever that hands out rankings as they arrive, as HttpEngine does."""
 
     def search_iter(self, queries: Sequence[str], depth: int) -> Iterator[tuple[int, Ranking]]:
         """Yield (position of the query, its ranking)."""
@@ -39,24 +38,21 @@ class Saved(Retriever):
     index for a guess: keep the folder as private as the queries.) An index that changes behind the same address is not
     noticed: the folder belongs to one run.
 
-    ``identity`` is needed for a retriever that does not stream: it has to change whenever the answers may.
+    ``identity`` is needed for a retriever that states none: it has to change whenever the answers may.
     """
 
-    def __init__(self, retriever: Retriever, folder: str | Path, identity: str | None = None) -> None:
-        if identity is None:
-            if not isinstance(retriever, Streaming):
-                raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which tells them apart.")
-            identity = retriever.identity
+    def __init__(self, retriever: Retriever, folder: str | Path, identity: str = "") -> None:
+        identity = identity or retriever.identity
+        if not identity:
+            raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which tells them apart.")
         self.retriever, self.name, self.identity = retriever, retriever.name, identity
-        self.remote = retriever.remote
+        self.remote, self.window = retriever.remote, retriever.window
         self.path = Path(folder) / "rankings.jsonl"
         self._hash = keyed_hash(32)
         self._places: dict[str, tuple[int, int]] = {}  # key -> where its line stands in the file
         self._seen = 0  # bytes of the file that _places covers
 
-    def search(
-        self, queries: Sequence[str], depth: int, progress: Callable[[int, int], None] | None = None
-    ) -> list[Ranking]:
+    def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
         """Return a ranking for every query, asking only for those that are not saved; see HttpEngine.search."""
         found: dict[int, Ranking] = {}
         for number, result in self.search_iter(queries, depth):
