@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from quipukit.errors import InputError
+
 Document = tuple[str, str]
 
 
@@ -12,10 +14,13 @@ class Collection(ABC):
     """Documents as (docno, text) pairs, queries as a Queries table, judgments as a Qrels table.
 
     ``fingerprint`` is equal for equal documents: what was made from them (an index, encodings) is reused only while
-    it stays the same.
+    it stays the same. ``judgments_derived`` says that the judgments follow from a rule, and no person gave them.
+    ``log_name`` is what the collection's own query log is called, None where it has none (see `query_log`).
     """
 
     name: str
+    judgments_derived: bool = False
+    log_name: str | None = None
 
     @property
     @abstractmethod
@@ -37,6 +42,10 @@ class Collection(ABC):
     @abstractmethod
     def qrels(self) -> pd.DataFrame:
         """Return the judgments (qid, docno, relevance); empty where the collection has none."""
+
+    def query_log(self) -> Sequence[str]:
+        """Return the queries of the collection's own log; a collection that has one sets ``log_name``, too."""
+        raise InputError(f"{self.name} has no query log of its own; pass log=FILE, or log='wordnet'.", argument="log")
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents; a docno that the collection does not have is left out."""

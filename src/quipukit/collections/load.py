@@ -21,15 +21,17 @@ def collection_names() -> list[str]:
     return [DEFAULT, *sorted(_plugins())]
 
 
-def load_collection(name: str | os.PathLike[str] = DEFAULT) -> Collection:
+def load_collection(name: str | os.PathLike[str] | Collection = DEFAULT) -> Collection:
     """Return a collection: ``wordnet`` (built in), ``irds:ID`` of ir_datasets, a plugin's name, or a folder.
 
     A folder holds docs.tsv or docs.jsonl, topics.tsv and qrels.txt, each plain or gzipped. Where a folder is
-    called like a collection, write ``./wordnet`` for the folder.
+    called like a collection, write ``./wordnet`` for the folder. A `Collection` is returned as it is.
 
     >>> load_collection("wordnet").name
     'wordnet'
     """
+    if isinstance(name, Collection):
+        return name
     if isinstance(name, str):
         if name.casefold() == DEFAULT:
             from quipukit.collections.wordnet_glosses import WordNetGlosses

@@ -55,6 +55,8 @@ class WordNetGlosses(Collection):
     """
 
     name = NAME
+    log_name = NAME
+    judgments_derived = True
 
     def __init__(self, wordnet: WordNet | None = None) -> None:
         self.wordnet = wordnet or load_wordnet()

@@ -94,7 +94,8 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
         least = 3 * PER_CENTRE * len(centers)
         raise InputError(f"a log around {len(centers)} concepts needs at least {least:,} entries (asked for {size:,}).")
     writer = _Writer(wordnet)
-    rng = keyed(seed, "independent", OWNER, "centers", 0)
+    # Spelled as ever: the word is part of the key of a random stream.
+    rng = keyed(seed, "independent", OWNER, "centres", 0)
     while len(centers) < crowds:
         center = writer.draw(rng)
         if len(writer.neighbors(center)) >= COMPANY:

@@ -1,0 +1,100 @@
+"""Query logs in files: what was asked, and how often."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quipukit.errors import FileError
+from quipukit.io.reading import Row, file_kind, read_rows, with_width
+from quipukit.io.tables import read_table, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_QUERY_COLUMNS = ("query", "text")
+_COUNT_COLUMNS = ("count", "counts", "frequency", "freq")
+
+Entries = tuple[Iterable[str], Iterable[int] | None]  # texts, and their counts where the file holds some
+
+
+def read_log_file(path: Path) -> Entries:
+    """Read a query log from a file: the texts of its queries, and how often each was asked, where it says so.
+
+    A text file holds one query per line; TSV, CSV, JSON lines and Parquet hold columns. The queries stand in a column
+    ``query`` or ``text``, the counts in ``count``, ``frequency`` or ``freq``. A TSV or CSV file without a header holds
+    queries, or ids and queries; where the columns could as well be something else (queries and counts) it is refused.
+    Files may be compressed with gzip. Texts come as they are written; a plain text file is read as they are taken.
+    """
+    kind = file_kind(path)
+    if kind == ".json":
+        raise FileError(f"{path}: cannot tell the format; write one JSON object per line, and end the name in .jsonl.")
+    if kind in (".jsonl", ".parquet"):
+        return _from_table(path, read_table(path))
+    rows = read_rows(path)
+    if kind not in (".csv", ".tsv"):
+        return (fields[0] for _, fields in with_width(path, rows, 1, "one query per line, without tabs")), None
+    first = next(rows)
+    header = [name.strip().lower() for name in first[1]]
+    if any(name in header for name in _QUERY_COLUMNS):
+        return _from_table(path, table_of(path, header, rows))
+    return _without_header(path, [first, *rows]), None
+
+
+def _without_header(path: Path, rows: list[Row]) -> list[str]:
+    """Return the queries of a file without a header: one per row, or an id and a query, as topics are written."""
+    width = len(rows[0][1])
+    fix = "name the columns in the first line, for instance 'query' and 'count'"
+    if width > 2:
+        raise FileError(f"{path}: cannot tell which column holds the queries; {fix}.")
+    fields = [fields for _, fields in with_width(path, rows, width, f"{width} in every line")]
+    if width == 2 and not _are_ids([row[0].strip() for row in fields], [row[1] for row in fields]):
+        raise FileError(f"{path}: cannot tell whether its two columns are ids, queries or counts; {fix}.")
+    return [row[-1] for row in fields]
+
+
+def _are_ids(first: list[str], second: list[str]) -> bool:
+    """Tell whether the first column can only be ids, and the second only queries.
+
+    Ids differ, hold a digit and no space. Counts are numbers that repeat or fall; and a second column of nothing but
+    numbers is more likely counts than queries.
+    """
+    if len(set(first)) < len(first) or all(map(_is_whole, second)):
+        return False
+    if not all(any(character.isdigit() for character in cell) and cell.split() == [cell] for cell in first):
+        return False
+    falling = len(first) > 1 and all(map(_is_whole, first)) and all(int(a) > int(b) for a, b in pairwise(first))
+    return not falling
+
+
+def _from_table(path: Path, table: "pd.DataFrame") -> Entries:
+    column = next((name for name in _QUERY_COLUMNS if name in table.columns), None)
+    if column is None:
+        raise FileError(f"{path}: column 'query' is missing; name the column of the queries so.")
+    count = next((name for name in _COUNT_COLUMNS if name in table.columns), None)
+    unit = "row" if file_kind(path) == ".parquet" else "line"
+    numbers = range(1, len(table) + 1) if unit == "row" else table.index.tolist()
+    texts = table[column].tolist()
+    for number, text in zip(numbers, texts, strict=True):
+        if not isinstance(text, str):
+            raise FileError(f"{path}, {unit} {number}: the query is missing or no text; fix or delete the {unit}.")
+    if count is None:
+        return texts, None
+    counts = [_whole(cell) for cell in table[count].tolist()]
+    for number, whole in zip(numbers, counts, strict=True):
+        if whole is None:
+            raise FileError(f"{path}, {unit} {number}: the count is not a whole number; fix or delete the {unit}.")
+    return texts, [whole or 0 for whole in counts]
+
+
+def _whole(cell: object) -> int | None:
+    if isinstance(cell, str) and _is_whole(cell.strip()):
+        return int(cell)
+    # Where a count is missing, pandas makes all of them floats.
+    if isinstance(cell, int | float) and not isinstance(cell, bool) and cell >= 0 and cell == cell // 1:
+        return int(cell)
+    return None
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()  # isdigit alone lets superscripts pass, which int() refuses
