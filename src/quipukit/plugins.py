@@ -7,6 +7,7 @@
 | ``quipukit.encoders`` | anything that returns an `Encoder` when called |
 | ``quipukit.collections`` | anything that returns a `Collection` when called |
 | ``quipukit.retrievers`` | anything that returns a `Retriever` when called with a collection |
+| ``quipukit.measures`` | a function of a ranking and its judgments that returns a utility |
 | ``quipukit.engines`` | a subclass of `Engine`, under its ``kind``: how to speak to a search engine over HTTP |
 | ``quipukit.rerankers`` | anything that returns a `Scorer` when called with a collection |
 | ``quipukit.sections`` | a `Section` of the report |

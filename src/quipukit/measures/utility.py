@@ -1,4 +1,4 @@
-"""Utility: what a user still finds, measured the way TREC measures it, through ir_measures."""
+"""Utility: what a user still finds, measured the way TREC measures it, through ir_measures or a plugin."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import RANKED, SCORES, SETTING, qrels_frame, with_setting
+from quipukit.measures.plugins import PluginMeasure, measure_plugins, plugin_measure
 
 DEFAULT_MEASURES = ("nDCG@10", "SetR", "P@10", "AP", "RR")
 
@@ -20,10 +21,11 @@ def utility(
 ) -> pd.DataFrame:
     """Return Scores: every measure of every judged query under every setting of a run.
 
-    Any name of ir_measures will do; ``SetR`` of a pooled run is the pooled recall. A judged query of which the run
-    holds nothing scores 0 and is counted (`empty_pools`); a query without relevant documents is left out, for nothing
-    could be found. The order of the run's ranks is what counts: equal scores are not shuffled. A setting that found
-    nothing at all has no row in a run; give ``settings`` (the obfuscated queries will do) to have it scored 0 too.
+    Any name of ir_measures or of a plugin will do; ``SetR`` of a pooled run is the pooled recall. A judged query of
+    which the run holds nothing scores 0 and is counted (`empty_pools`); a query without relevant documents is left out,
+    for nothing could be found. The order of the run's ranks is what counts: equal scores are not shuffled. A setting
+    that found nothing at all has no row in a run; give ``settings`` (the obfuscated queries will do) to have it scored
+    0 too.
 
     All judged queries count, sent or not: a run cannot tell. Where only some were sent, give their ids as ``queries``.
     """
@@ -82,13 +84,27 @@ def parse_measures(measures: Sequence[str]) -> list[Any]:
     """Return measures by their names, or say which name is none."""
     import ir_measures
 
-    parsed = []
+    parsed: list[Any] = []
     for name in measures:
         try:
             parsed.append(ir_measures.parse_measure(name))
         except (NameError, SyntaxError, ValueError, TypeError):
-            raise InputError(f"{name!r} is not a measure of ir_measures; try nDCG@10, SetR, P@10, AP or RR.") from None
+            own = plugin_measure(name)
+            if own is None:
+                others = "".join(f", {plugin}" for plugin in measure_plugins())
+                raise InputError(
+                    f"{name!r} is not a measure of ir_measures; try nDCG@10, SetR, P@10, AP or RR{others}."
+                ) from None
+            parsed.append(own)
     return parsed
+
+
+def measure_identities(measures: Sequence[str]) -> list[str | list[str]]:
+    """Return what scores depend on besides run and judgments: the names, and of a plugin's measure its source too."""
+    return [
+        [str(one), one.source_hash] if isinstance(one, PluginMeasure) else name
+        for name, one in zip(measures, parse_measures(measures), strict=True)
+    ]
 
 
 def _scores(
@@ -102,6 +118,11 @@ def _scores(
             # trec_eval breaks ties its own way; falling numbers from our ranks leave it none to break.
             run.setdefault(qid, {})[docno] = -float(rank)
     found = {}
-    if run:
-        found = {(m.query_id, str(m.measure)): float(m.value) for m in ir_measures.iter_calc(measures, judged, run)}
+    ours = [measure for measure in measures if isinstance(measure, PluginMeasure)]
+    known = [measure for measure in measures if measure not in ours]
+    if run and known:
+        found = {(m.query_id, str(m.measure)): float(m.value) for m in ir_measures.iter_calc(known, judged, run)}
+    for qid, documents in run.items() if ours else ():
+        ranking = sorted(documents, key=documents.__getitem__, reverse=True)
+        found |= {(qid, str(measure)): measure.score(ranking, judged[qid]) for measure in ours}
     return [(qid, str(m), found.get((qid, str(m)), 0.0)) for qid in judged for m in measures]
