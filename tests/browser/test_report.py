@@ -179,13 +179,13 @@ def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> N
     page.context.close()
 
 
-def test_another_block(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["several"])
     assert page.locator("#short .lead:visible").count() == 1
-    page.select_option("#block", "2")
+    page.select_option("#view", "2")
     assert "no relevance judgments" in page.locator("#short .lead:visible").inner_text()
     assert not page.locator("#plane").is_visible()
-    page.select_option("#block", "1")
+    page.select_option("#view", "1")
     assert page.locator("#plane").is_visible()
     assert faults == []
     page.context.close()

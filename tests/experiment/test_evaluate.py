@@ -16,7 +16,7 @@ from quipukit.experiment.run import run
 from quipukit.frames import SETTING
 from quipukit.progress import ProgressListener
 from quipukit.report import tables
-from quipukit.report.views import blocks_of
+from quipukit.report.views import views_of
 from quipukit.results import TABLES, Result
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
@@ -144,14 +144,14 @@ def test_risk_counts_every_query_that_was_sent(village: Path, tmp_path: Path) ->
     judged_alone = risks[risks["qid"].isin(set(utilities["qid"]))]
     means = [rows.groupby(["mechanism", "value", "measure"])["score"].mean() for rows in (risks, judged_alone)]
     assert (means[0] != means[1]).any(), "or nothing was tested"
-    (block,) = blocks_of([found])
-    listed = block.points.set_index(["mechanism", "value", "attacker"])
+    (view,) = views_of([found])
+    listed = view.points.set_index(["mechanism", "value", "attacker"])
     for setting, row in points.iterrows():
         assert listed.loc[setting, "risk"] == pytest.approx(row["risk"])
         assert listed.loc[setting, "utility"] == pytest.approx(row["utility"])
         assert listed.loc[setting, "risk_low"] <= row["risk"] <= listed.loc[setting, "risk_high"]
-    for sheet in (tables.table_1([block]), tables.points(block)):
-        assert "risk over all 5 queries sent, utility over the 3 with relevant documents" in sheet.caption
+    for table in (tables.table_1([view]), tables.points(view)):
+        assert "risk over all 5 queries sent, utility over the 3 with relevant documents" in table.caption
     assert set(found.quipu(replicates=20)["queries"]) == {5}
 
 

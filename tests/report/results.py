@@ -1,16 +1,20 @@
 """Results for the tests of the report: hostile texts, fewer settings, curves worked out by hand."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
+from quipukit.report.table_model import Cell, ReportTable
 from quipukit.results import Result
 from tests.example_results import make_result
 
 HOSTILE = (
     "<script>alert('x')</script></script> \"quoted\" $x_1$ 100 % \\ & {{ 7 * 7 }} <!-- \N{GRINNING FACE} \u2028 end"
 )
+SMALL = {"CMP": (1.0, 10.0, 50.0), "AEA": (3.0, 4.0), "Identity": (0.0,), "Random": (0.0,)}
 
 
 def hostile_result() -> Result:
@@ -53,3 +57,45 @@ def with_similarity(result: Result, mechanism: str, similarities: Sequence[float
     settings = result.settings.copy()
     settings.loc[settings["mechanism"] == mechanism, "sentence_similarity"] = list(similarities)
     return replace(result, settings=settings)
+
+
+def by_name(table: ReportTable) -> dict[str, tuple[Cell, ...]]:
+    return {row[0].text: row[1:] for group in table.row_groups for row in group.rows}
+
+
+def curve_by_hand(scores: pd.DataFrame, mechanism: str, risk: str, measure: str) -> list[tuple[float, float]]:
+    rows = scores[scores["mechanism"] == mechanism]
+    means = rows.groupby(["value", "side", "measure"])["score"].mean()
+    # AEA hides more at larger levels; a curve begins where most is hidden.
+    values = sorted(rows["value"].unique(), reverse=mechanism == "AEA")
+    return [(means[value, "risk", risk], means[value, "utility", measure]) for value in values]
+
+
+def shoelace(curve: list[tuple[float, float]]) -> float:
+    """The closed form of the score: another formula than the one in the library."""
+    total = sum(u * next_r - r * next_u for (r, u), (next_r, next_u) in itertools.pairwise(curve))
+    (r_1, u_1), (r_m, u_m) = curve[0], curve[-1]
+    return total + ((u_m**2 - r_m**2) - (u_1**2 - r_1**2)) / 2
+
+
+def narrow_result() -> Result:
+    """A result in which AEA hides all and finds the same at every level, and CMP lies below the diagonal."""
+    result = only(make_result(), {"CMP": (1.0, 10.0, 50.0), "AEA": (3.0, 4.0, 5.0), "Identity": (0.0,)})
+    scores = result.scores.copy()
+    aea, risk = scores["mechanism"] == "AEA", scores["side"] == "risk"
+    scores.loc[aea & risk, "score"] = 0.0
+    scores.loc[aea & ~risk, "score"] = 0.5 - 0.02 * scores.loc[aea & ~risk, "value"]
+    wide = scores["mechanism"] == "CMP"
+    scores.loc[wide & risk, "score"] = np.minimum(1.0, scores.loc[wide & risk, "value"] / 20)
+    scores.loc[wide & ~risk, "score"] = np.minimum(0.6, scores.loc[wide & ~risk, "value"] / 100)
+    return replace(result, scores=scores)
+
+
+def without_originals(result: Result, held: int = 0) -> Result:
+    """Return the result of a log that holds so many of the originals and was not completed with them."""
+    known = result.queries["qid"].head(held)
+    ranks = result.ranks.assign(better=result.ranks["better"].where(result.ranks["qid"].isin(known), -1))
+    lost = (result.scores["side"] == "risk") & ~result.scores["qid"].isin(known)
+    scores = result.scores.assign(score=result.scores["score"].mask(lost, 0.0))
+    manifest = {**result.manifest, "log": {**result.manifest["log"], "inject": False, "in_log": held}}
+    return replace(result, ranks=ranks, scores=scores, manifest=manifest)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from quipukit.report import tables
 from quipukit.report.latex import escape, latex
-from quipukit.report.table_model import Cell, Section, Sheet
-from quipukit.report.views import blocks_of
+from quipukit.report.sections import sections
+from quipukit.report.table_model import Cell, ReportTable, RowGroup
+from quipukit.report.views import views_of
 from tests.example_results import make_result
 from tests.report.results import HOSTILE, hostile_result, renamed
 
@@ -45,8 +46,8 @@ def check(text: str) -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_harmless(text: str) -> None:
     cells = (Cell(text), Cell("1.0", bold=True, marks=tables.WORSE, small=("[-1, 2]",)))
-    sheet = Sheet("any", text, (text, "b"), (Section(text, (cells,)),), pd.DataFrame(), text, ((text, 1),))
-    check(latex(sheet))
+    table = ReportTable("any", text, (text, "b"), (RowGroup(text, (cells,)),), pd.DataFrame(), text, ((text, 1),))
+    check(latex(table))
 
 
 def test_escapes() -> None:
@@ -59,17 +60,18 @@ def test_escapes() -> None:
 
 def test_every_table_of_a_report() -> None:
     odd = {"CusText": "CusText(k=20, mapping='top_k')"}
-    blocks = blocks_of([renamed(make_result(seeds=(1, 2), systems=("a & b", "c_d")), odd), hostile_result()])
-    check(latex(tables.table_1(blocks)))
-    check(latex(tables.references(blocks)))
-    for block in blocks:
-        for sheet in tables.block_sheets(block):
-            check(latex(sheet))
+    views = views_of([renamed(make_result(seeds=(1, 2), systems=("a & b", "c_d")), odd), hostile_result()])
+    check(latex(tables.table_1(views)))
+    check(latex(tables.references(views)))
+    for view in views:
+        for section in sections():
+            for table in section.view_tables(view):
+                check(latex(table))
 
 
 def test_a_table_longer_than_a_page_breaks_over_pages() -> None:
-    block = blocks_of([make_result()])[0]
-    long, short = latex(tables.points(block)), latex(tables.references([block]))
+    view = views_of([make_result()])[0]
+    long, short = latex(tables.points(view)), latex(tables.references([view]))
     assert "\\begin{table}" not in long and "\\begin{table}" in short and "longtable" not in short
     assert "\\usepackage{longtable}" in long.splitlines()[0]
     order = ["begin{longtable}", "caption", "endfirsthead", "endhead", "endfoot", "CMP", "end{longtable}"]
@@ -82,14 +84,14 @@ def test_a_table_longer_than_a_page_breaks_over_pages() -> None:
 
 
 def test_numbers_and_marks() -> None:
-    text = latex(tables.table_1(blocks_of([make_result(queries=30)])))
+    text = latex(tables.table_1(views_of([make_result(queries=30)])))
     assert r"\textbf{" in text and r"$^{\dagger}$" in text and "$-$0." in text
     assert r"\texttt{quipukit evaluate -{}-seeds 3}" in text
     assert not re.search(r"& -0\.", text)
 
 
 def test_the_check_itself_finds_faults() -> None:
-    good = latex(tables.references(blocks_of([make_result()])))
+    good = latex(tables.references(views_of([make_result()])))
     for fault in (good.replace("Identity", "a_b", 1), good.replace("0.", "0 & ", 1), good.replace("Random", "{")):
         with pytest.raises(AssertionError):
             check(fault)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.report.radar import area, crossing, equal_privacy, radar_frame
-from quipukit.report.views import blocks_of
+from quipukit.report.views import views_of
 from tests.example_results import EPSILONS, make_result
 from tests.report.results import only, with_similarity
 
@@ -25,7 +25,7 @@ def test_area_is_that_of_the_triangle(a: float, b: float, c: float) -> None:
 
 
 def test_radar_takes_the_usual_epsilons_and_all_settings_of_heuristics() -> None:
-    frame = radar_frame(blocks_of([make_result()])[0])
+    frame = radar_frame(views_of([make_result()])[0])
     chosen = frame.groupby("mechanism")["value"].apply(list).to_dict()
     assert chosen["CMP"] == [10.0, 12.5, 15.0]
     assert chosen["AEA"] == [5.0, 4.0, 3.0]  # from most to least hidden
@@ -34,12 +34,12 @@ def test_radar_takes_the_usual_epsilons_and_all_settings_of_heuristics() -> None
 
 def test_radar_without_the_usual_epsilons_takes_the_ends_and_the_middle() -> None:
     result = only(make_result(), {"CMP": (1.0, 5.0, 20.0, 25.0, 50.0), "Identity": (0.0,)})
-    assert list(radar_frame(blocks_of([result])[0])["value"]) == [1.0, 20.0, 50.0]
+    assert list(radar_frame(views_of([result])[0])["value"]) == [1.0, 20.0, 50.0]
 
 
 def test_radar_axes() -> None:
     result = make_result()
-    row = radar_frame(blocks_of([result])[0]).iloc[0]
+    row = radar_frame(views_of([result])[0]).iloc[0]
     own = result.scores[(result.scores["mechanism"] == "CMP") & (result.scores["value"] == 10.0)]
     means = own[own["side"] == "utility"].groupby("measure")["score"].mean()
     settings = result.settings.set_index(["mechanism", "value"])
@@ -49,7 +49,7 @@ def test_radar_axes() -> None:
 
 def test_no_radar_without_similarity() -> None:
     result = with_similarity(make_result(mechanisms=("CMP", "Identity")), "CMP", [math.nan] * len(EPSILONS))
-    assert radar_frame(blocks_of([result])[0]).empty
+    assert radar_frame(views_of([result])[0]).empty
 
 
 # --- equal privacy ------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_the_ends_lie_in_the_band_and_nothing_outside_them_does(heights: list[fl
 def test_equal_privacy_of_a_built_curve() -> None:
     result = with_similarity(make_result(), "CMP", [epsilon / 50 for epsilon in EPSILONS])
     result = with_similarity(result, "AEA", [0.5, 0.3, 0.4])
-    frame = equal_privacy(blocks_of([result])[0]).set_index(["mechanism", "heuristic"])
+    frame = equal_privacy(views_of([result])[0]).set_index(["mechanism", "heuristic"])
     row = frame.loc[("CMP", "AEA")]
     assert (row["first"], row["last"]) == (pytest.approx(15.0), pytest.approx(25.0))
     assert row["words"] == "15 to 25"

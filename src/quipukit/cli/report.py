@@ -1,4 +1,4 @@
-"""``quipukit report``: what an experiment found, as one page, figures and tables."""
+"""``quipukit report``: the results of experiments as one page, figures and tables."""
 
 import json
 import shutil
@@ -14,12 +14,12 @@ from quipukit.cli.console import print_json, print_table, print_tsv, progress, s
 if TYPE_CHECKING:
     import pandas as pd
 
-    from quipukit.report.table_model import Sheet
-    from quipukit.report.views import Block
+    from quipukit.report.table_model import ReportTable
+    from quipukit.report.views import View
     from quipukit.report.write import Report
 
-_WIDE = 190  # columns of Table 1 with three attackers, two scores and their intervals
-_FILL = 110
+_WIDE = 190  # characters of Table 1 with three attackers, two scores and their intervals
+_LINE = 110
 
 
 def report(
@@ -27,19 +27,19 @@ def report(
     output: Path | None = typer.Option(
         None, "-o", "--output", help="Folder of the report. [RUN/report; of several runs: report]"
     ),
-    measure: str | None = typer.Option(None, help="The measure of utility. [the first that was measured]"),
-    examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out every text of a query."),
+    measure: str | None = typer.Option(None, help="The measure of utility. [the first one measured]"),
+    examples: bool = typer.Option(True, help="Show example queries; --no-examples leaves out all query texts."),
     figures: str = typer.Option("pdf,svg,png", help="Formats of the figures for papers, or none."),
-    points: bool = typer.Option(False, "--points", help="Print risk and utility of every setting too."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON; with --points, of the settings."),
-    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows; with --points, of the settings."),
+    points: bool = typer.Option(False, "--points", help="Also print risk and utility of every setting."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON; with --points, one row per setting."),
+    as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows; with --points, one row per setting."),
 ) -> None:
-    """Write a report of one or several experiments: a page for browsers, figures and tables for papers.
+    """Write a report on one or several experiments: a page for browsers, figures and tables for papers.
 
-    The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). On stdout is
-    Table 1: QuIPU and hypervolume of every mechanism against every attacker, and the points of mechanisms that have one
-    setting alone. Without judgments it is the risk of every setting. What an earlier report left in the folder is
-    replaced; files of others stay.
+    The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). Table 1 goes
+    to stdout: QuIPU and hypervolume of every mechanism against every attacker, and the points of mechanisms that have a
+    single setting. Without judgments it is the risk of every setting. An earlier report in the folder is replaced;
+    other files are kept.
 
     \b
     Examples:
@@ -47,102 +47,102 @@ def report(
       quipukit report runs/wordnet runs/vaswani -o report --measure nDCG@10
       quipukit report runs/wordnet --no-examples --figures none --tsv
     """
-    from quipukit.report.narrative import cautions
+    from quipukit.report.run_description import cautions
     from quipukit.report.write import Report
     from quipukit.results import Result
 
     formats = [] if figures == "none" else [kind.strip() for kind in figures.split(",")]
     made = Report([Result.load(run) for run in runs], measure=measure, runs=[str(run) for run in runs])
     with progress("writing the report") as show:
-        page = made.write(output or _usual(runs), examples=examples, formats=formats, progress=show)
+        page = made.write(output or _default_folder(runs), examples=examples, formats=formats, progress=show)
     if as_json or as_tsv:
         _print_frame(made.points_frame if points else made.frame, as_json)
-        for block in {id(block.result): block for block in made.blocks}.values():
-            for line in cautions(block.result):
-                say(f"warning: {block.run}: {line}")
+        for view in {id(view.result): view for view in made.views}.values():
+            for line in cautions(view.result):
+                say(f"warning: {view.run}: {line}")
     else:
         print_report(made, points)
     say(f"wrote {page}")
 
 
-def _usual(runs: list[Path]) -> Path:
-    """Return where a report goes unasked: that of one run beside it, that of several beside none of them."""
+def _default_folder(runs: list[Path]) -> Path:
+    """Return the folder of a report that names none: inside the run, or for several runs the folder report."""
     return runs[0] / "report" if len(runs) == 1 else Path("report")
 
 
 def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
     if as_json:
-        # Through pandas, whose numbers JSON does not know.
+        # By pandas: the json module does not know NumPy numbers.
         print_json(json.loads(frame.to_json(orient="records")))
     else:
         print_tsv(frame)
 
 
 def print_report(made: "Report", points: bool = False) -> None:
-    """Print Table 1, or where nothing was judged the risks; one table per block, and per attacker in a narrow terminal.
+    """Print Table 1, or the risks where nothing was judged; one table per view, and per attacker in a narrow terminal.
 
-    Below it stand risk and utility of every setting (``points``), or of the mechanisms that have one setting alone:
-    they have no curve, and their score says nothing.
+    Below it are risk and utility of every setting (``points``), or only of mechanisms with a single setting: they have
+    no curve, so their score says nothing.
     """
     from quipukit.report import tables
 
-    judged = [block for block in made.blocks if block.judged]
-    sheets = []
-    for block in judged:
-        name = block.name if len(made.blocks) > 1 else ""
+    judged = [view for view in made.views if view.judged]
+    shown = []
+    for view in judged:
+        name = view.name if len(made.views) > 1 else ""
         if wide_enough(_WIDE):
-            sheets.append((name, tables.table_1([block])))
+            shown.append((name, tables.table_1([view])))
         else:
-            sheets += [(name, tables.table_1([block], [who])) for who in block.attackers]
-    for number, (name, sheet) in enumerate(sheets, 1):
-        # Explained once, below the last, with every mark that any of them has.
-        caption = tables.table_1(judged).caption if number == len(sheets) else ""
-        _print_sheet(sheet, name, caption, strategies=wide_enough(_WIDE))
-    for block in judged:
-        _print_points(block, block.name if len(made.blocks) > 1 else "", points)
-    for block in made.blocks:
-        if not block.judged:
-            sheet = tables.points(block)
-            _print_sheet(sheet, f"{block.name}: no judgments, so this is risk alone", sheet.caption)
+            shown += [(name, tables.table_1([view], [who])) for who in view.attackers]
+    for number, (name, table) in enumerate(shown, 1):
+        # One caption, below the last table, explains the marks of all.
+        caption = tables.table_1(judged).caption if number == len(shown) else ""
+        _print_table(table, name, caption, strategies=wide_enough(_WIDE))
+    for view in judged:
+        _print_points(view, view.name if len(made.views) > 1 else "", points)
+    for view in made.views:
+        if not view.judged:
+            table = tables.points(view)
+            _print_table(table, f"{view.name}: no judgments, so this is risk only", table.caption)
 
 
-def _print_points(block: "Block", name: str, every: bool) -> None:
-    from quipukit.report.narrative import setting_name
+def _print_points(view: "View", name: str, every: bool) -> None:
     from quipukit.report.table_model import number, percent
+    from quipukit.settings import setting_name
 
-    single = set(block.scores.loc[block.scores["single"], "mechanism"])
-    shown = block.points[block.points["mechanism"].isin(block.result.mechanisms if every else single)]
+    single = set(view.scores.loc[view.scores["single"], "mechanism"])
+    shown = view.points[view.points["mechanism"].isin(view.result.mechanisms if every else single)]
     if shown.empty:
         return
     settings: dict[str, list[str]] = {}
     for row in shown.to_dict("records"):
         spec = setting_name(row["mechanism"], row["parameter"], row["value"])
         settings.setdefault(spec, [number(row["utility"]), percent(row["kept"])]).append(number(row["risk"]))
-    what = "Every setting" if every else "One setting makes no curve; its risk and utility"
-    asked, judged = block.queries
+    what = "All settings" if every else "Mechanisms with a single setting, which have no curve"
+    asked, judged = view.queries
     caption = (
-        f"Mean {block.measure} over {judged} queries, and mean risk over {asked} against each attacker. Kept: the "
-        "share of what the original query finds among as many documents."
+        f"Mean {view.measure} over {judged} queries, and mean risk against each attacker over {asked}. Kept: the share "
+        "of what the original query finds among as many documents."
     )
     rows = [[spec, *cells] for spec, cells in settings.items()]
     title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
-    print_table(title, ["setting", block.measure, "kept", *block.attackers], rows, _filled(caption))
+    print_table(title, ["setting", view.measure, "kept", *view.attackers], rows, _wrapped(caption))
 
 
-def _print_sheet(sheet: "Sheet", title: str, caption: str, strategies: bool = True) -> None:
+def _print_table(table: "ReportTable", title: str, caption: str, strategies: bool = True) -> None:
     rows = [
         [
-            *(["" if number else section.heading] if strategies else []),
+            *(["" if number else group.heading] if strategies else []),
             *(("*" if cell.bold else "") + cell.plain for cell in row),
         ]
-        for section in sheet.sections
-        for number, row in enumerate(section.rows)
+        for group in table.row_groups
+        for number, row in enumerate(group.rows)
     ]
-    # What is bold on paper has a star on a terminal, and code needs no marks.
-    words = caption.replace("Bold:", "*").replace("`", "")
-    print_table(title, [*(["Strategy"] if strategies else []), *sheet.headings], rows, _filled(words))
+    # In a terminal a star stands for bold, and code needs no backquotes.
+    text = caption.replace("Bold:", "*").replace("`", "")
+    print_table(title, [*(["Strategy"] if strategies else []), *table.headings], rows, _wrapped(text))
 
 
-def _filled(caption: str) -> str:
-    width = min(_FILL, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _FILL
+def _wrapped(caption: str) -> str:
+    width = min(_LINE, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _LINE
     return textwrap.fill(caption, width, break_on_hyphens=False)

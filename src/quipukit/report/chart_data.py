@@ -1,4 +1,4 @@
-"""What the page's scripts draw from: one object of plain lists, numbers and texts."""
+"""The data that the page's script draws: one object of plain lists, numbers and texts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,14 @@ from typing import Any
 
 from quipukit.report.examples import examples_of
 from quipukit.report.labels import Box, along, around, group
-from quipukit.report.narrative import risk_name, scores_in_words
 from quipukit.report.palette import Look
 from quipukit.report.plane_figures import CORNERS
 from quipukit.report.table_model import typeset
-from quipukit.report.views import Block
+from quipukit.report.views import View
+from quipukit.report.wording import risk_name, scores_text
 from quipukit.specs import format_value
 
-# Where plotly can write beside a point, and the direction in which that is.
+# Where plotly can put a label beside a point, and the direction of that place.
 _POSITIONS = {
     "top center": (0, 1),
     "middle right": (1, 0),
@@ -24,75 +24,75 @@ _POSITIONS = {
     "bottom right": (1, -1),
     "bottom left": (-1, -1),
 }
-# In shares of the plane's side, for letters of 11 pixels on a plane of 560.
+# As shares of the plane's side, for letters of 11 pixels on a plane of 560.
 _LETTER, _LINE, _MARKER = 0.013, 0.025, 0.009
 
 
-def page_data(blocks: Sequence[Block], looks: Mapping[str, Look], examples: bool) -> dict[str, Any]:
-    """Return everything that is drawn; no text of a query where ``examples`` are not wanted."""
+def chart_data(views: Sequence[View], looks: Mapping[str, Look], examples: bool) -> dict[str, Any]:
+    """Return everything that is drawn; without ``examples``, no query text."""
     return {
         "looks": {
             name: {"color": look.number % 10, "marker": look.marker, "dash": look.dash} for name, look in looks.items()
         },
         "corners": [list(corner) for corner in CORNERS],
-        "blocks": [_block(block, examples) for block in blocks],
+        "views": [_view(view, examples) for view in views],
     }
 
 
 def script_safe(data: Any) -> str:
-    """Return JSON that can stand inside a script element, whatever its texts hold."""
+    """Return JSON that is safe inside a script element, for any texts."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
 
 
-def _block(block: Block, examples: bool) -> dict[str, Any]:
+def _view(view: View, examples: bool) -> dict[str, Any]:
     return {
-        "name": block.name,
-        "judged": block.judged,
-        "measure": block.measure,
-        "attackers": [{"name": who, "risk": risk_name(who)} for who in block.attackers],
-        "mechanisms": [_mechanism(block, name) for name in block.mechanisms],
-        "references": [_mechanism(block, name) for name in block.references],
-        "examples": examples_of(block) if examples else [],
+        "name": view.name,
+        "judged": view.judged,
+        "measure": view.measure,
+        "attackers": [{"name": who, "risk": risk_name(who)} for who in view.attackers],
+        "mechanisms": [_mechanism(view, name) for name in view.mechanisms],
+        "references": [_mechanism(view, name) for name in view.references],
+        "examples": examples_of(view) if examples else [],
     }
 
 
-def _mechanism(block: Block, name: str) -> dict[str, Any]:
-    first = block.curve(name, block.attackers[0])
+def _mechanism(view: View, name: str) -> dict[str, Any]:
+    first = view.curve(name, view.attackers[0])
     return {
         "name": name,
-        "strategy": block.result.strategies[name],
-        "parameter": block.parameter_of(name),
+        "strategy": view.result.strategies[name],
+        "parameter": view.parameter_of(name),
         "values": [float(value) for value in first["value"]],
         "names": [format_value(value) for value in first["value"]],
-        "utility": _rounded(first["utility"]) if block.judged else [],
-        "utility_bounds": _bounds(first, "utility") if block.judged else [],
-        "risk": {who: _rounded(block.curve(name, who)["risk"]) for who in block.attackers},
-        "risk_bounds": {who: _bounds(block.curve(name, who), "risk") for who in block.attackers},
-        "score": {who: _score(block, name, who) for who in block.attackers},
-        "labels": {who: _labels(block, name, who) for who in block.attackers} if block.judged else {},
+        "utility": _rounded(first["utility"]) if view.judged else [],
+        "utility_bounds": _bounds(first, "utility") if view.judged else [],
+        "risk": {who: _rounded(view.curve(name, who)["risk"]) for who in view.attackers},
+        "risk_bounds": {who: _bounds(view.curve(name, who), "risk") for who in view.attackers},
+        "score": {who: _score(view, name, who) for who in view.attackers},
+        "labels": {who: _labels(view, name, who) for who in view.attackers} if view.judged else {},
     }
 
 
-def _score(block: Block, name: str, who: str) -> str:
-    row = block.score_of(name, who)
+def _score(view: View, name: str, who: str) -> str:
+    row = view.score_of(name, who)
     if row is None:
         return ""
-    parts = [*scores_in_words(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
+    parts = [*scores_text(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
     return typeset(" \N{MIDDLE DOT} ".join(parts))
 
 
-def _labels(block: Block, name: str, who: str) -> list[list[str]]:
-    references = (block.curve(other, who).iloc[0] for other in block.references)
-    return plane_labels(block.curve(name, who), [(float(row["risk"]), float(row["utility"])) for row in references])
+def _labels(view: View, name: str, who: str) -> list[list[str]]:
+    references = (view.curve(other, who).iloc[0] for other in view.references)
+    return plane_labels(view.curve(name, who), [(float(row["risk"]), float(row["utility"])) for row in references])
 
 
 def plane_labels(curve: Any, others: Sequence[tuple[float, float]] = ()) -> list[list[str]]:
-    """Return a text and a position for every point of a curve, clear of its line and of other points.
+    """Return the label and its position for every point of a curve, clear of the line and of other points.
 
-    Settings at one place share one text.
+    Settings at the same place share a label.
     """
     places = [(float(r), float(u)) for r, u in zip(curve["risk"], curve["utility"], strict=True)]
     labels = [["", "top center"] for _ in places]
@@ -101,14 +101,14 @@ def plane_labels(curve: Any, others: Sequence[tuple[float, float]] = ()) -> list
     for spot in group(places, list(curve["value"]), near=0.018):
         x, y = places[spot.first]
         boxes = {name: _beside(x, y, spot.text, direction) for name, direction in _POSITIONS.items()}
-        # Where no place is free, a label rather lies on a line than on another label.
-        position = min(boxes, key=lambda name: (_met(boxes[name], written), _met(boxes[name], marks)))
+        # Where no place is free, overlapping a line is better than overlapping another label.
+        position = min(boxes, key=lambda name: (_overlaps(boxes[name], written), _overlaps(boxes[name], marks)))
         written.append(boxes[position])
         labels[spot.first] = [spot.text, position]
     return labels
 
 
-def _met(box: Box, others: Sequence[Box]) -> int:
+def _overlaps(box: Box, others: Sequence[Box]) -> int:
     return sum(box.meets(other) for other in others)
 
 

@@ -1,9 +1,9 @@
-"""Examples: what was sent for a query, and what the attacker made of it; the only place where texts leave a result."""
+"""Examples: what was sent for a query and what the attacker guessed; the only part of a report with query texts."""
 
 import math
 from typing import Any
 
-from quipukit.report.views import Block
+from quipukit.report.views import View
 from quipukit.specs import format_value
 
 QUERIES = 12
@@ -11,18 +11,24 @@ VARIANTS = 4
 GUESSES = 5
 
 
-def examples_of(block: Block) -> list[dict[str, Any]]:
-    """Return the example queries, those with guesses; for each, mechanism by mechanism, its settings.
+def example_queries(view: View) -> list[str]:
+    """Return the ids of the example queries: the first for which the result holds guesses."""
+    known = set(view.result.queries["qid"])
+    return [qid for qid in dict.fromkeys(view.result.guesses["qid"]) if qid in known][:QUERIES]
+
+
+def examples_of(view: View) -> list[dict[str, Any]]:
+    """Return the example queries, each with its settings, mechanism by mechanism.
 
     A setting has ``value``, ``rank`` (of the original among the attacker's guesses, None where it was not found),
     ``sent`` and ``guesses``, pairs of a text and whether it is the original.
     """
-    result = block.result
-    if result.guesses.empty:
+    result = view.result
+    qids = example_queries(view)
+    if not qids:
         return []
     seed = result.seeds[0]
     texts = dict(zip(result.queries["qid"], result.queries["query"], strict=True))
-    qids = [qid for qid in dict.fromkeys(result.guesses["qid"]) if qid in texts][:QUERIES]
     keys = ["mechanism", "value", "qid"]
 
     def of_seed(frame: Any) -> Any:
@@ -39,7 +45,7 @@ def examples_of(block: Block) -> list[dict[str, Any]]:
     ranks = of_seed(result.ranks)
     ranks = ranks[ranks["attacker"] == ranks["attacker"].iloc[0]] if len(ranks) else ranks
     ranked = {tuple(key): rank for *key, rank in ranks[[*keys, "log_rank"]].to_numpy()}
-    grid = block.settings[["mechanism", "value"]].to_numpy()
+    grid = view.settings[["mechanism", "value"]].to_numpy()
     return [
         {
             "qid": qid,

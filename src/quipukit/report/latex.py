@@ -1,6 +1,6 @@
-"""A Sheet as LaTeX: a table with booktabs, and one that may be longer than a page with longtable."""
+"""A ReportTable as LaTeX: booktabs, and longtable where it is longer than a page."""
 
-from quipukit.report.table_model import Cell, Section, Sheet, typeset
+from quipukit.report.table_model import Cell, ReportTable, RowGroup, typeset
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -34,12 +34,12 @@ _ESCAPES = {
 }
 
 
-_PAGE = 40  # lines of a table that fit on a page together with its caption
+_PAGE = 40  # rows that fit on a page together with the caption
 _NEEDS = "% needs \\usepackage[T1]{fontenc}, \\usepackage{textcomp}"
 
 
 def escape(text: str) -> str:
-    r"""Return a text that LaTeX prints as it is; a character that no common font has becomes a question mark.
+    r"""Return a text that LaTeX prints literally; a character that common fonts lack becomes a question mark.
 
     >>> escape("100 % of $x_i$")
     '100 \\% of \\$x\\_i\\$'
@@ -47,18 +47,18 @@ def escape(text: str) -> str:
     return "".join(_ESCAPES.get(letter) or (letter if _printable(letter) else "?") for letter in text)
 
 
-def latex(sheet: Sheet) -> str:
-    """Return the sheet as a table with booktabs; one of more lines than a page holds breaks over pages (longtable)."""
-    columns = len(sheet.headings)
-    shape = "".join("l" if n < sheet.stubs or n in sheet.texts else "r" for n in range(columns))
+def latex(table: ReportTable) -> str:
+    """Return the table in booktabs style; one longer than a page breaks across pages (longtable)."""
+    columns = len(table.headings)
+    shape = "".join("l" if n < table.stubs or n in table.text_columns else "r" for n in range(columns))
     body: list[str] = []
-    for number, section in enumerate(sheet.sections):
+    for number, group in enumerate(table.row_groups):
         if number:
             body.append("\\addlinespace")
-        body += _section(section, columns)
-    head = ["\\toprule", *_groups(sheet), _row([escape(heading) for heading in sheet.headings]), "\\midrule"]
-    caption = f"\\caption{{{_prose(sheet.caption or sheet.title)}}}"
-    label = f"\\label{{tab:{sheet.name.replace('_', '-')}}}"
+        body += _row_group(group, columns)
+    head = ["\\toprule", *_column_groups(table), _row([escape(heading) for heading in table.headings]), "\\midrule"]
+    caption = f"\\caption{{{_prose(table.caption or table.title)}}}"
+    label = f"\\label{{tab:{table.name.replace('_', '-')}}}"
     frame = _long if len(body) > _PAGE else _short
     return "\n".join(frame(f"{{@{{}}{shape}@{{}}}}", caption, label, head, body))
 
@@ -89,29 +89,29 @@ def _long(shape: str, caption: str, label: str, head: list[str], body: list[str]
 
 
 def _prose(text: str) -> str:
-    """Return a sentence; what stands between backquotes is code, whose hyphens must not become a dash."""
+    """Return a sentence; text between backquotes is code, whose double hyphens must not become a dash."""
     parts = (escape(part) for part in text.split("`"))
     return "".join(f"\\texttt{{{part.replace('--', '-{}-')}}}" if n % 2 else part for n, part in enumerate(parts))
 
 
-def _groups(sheet: Sheet) -> list[str]:
-    if not sheet.groups:
+def _column_groups(table: ReportTable) -> list[str]:
+    if not table.column_groups:
         return []
-    cells, rules, column = [""] * sheet.stubs, [], sheet.stubs + 1
-    for heading, width in sheet.groups:
+    cells, rules, column = [""] * table.stubs, [], table.stubs + 1
+    for heading, width in table.column_groups:
         cells.append(f"\\multicolumn{{{width}}}{{c}}{{{escape(heading)}}}")
         rules.append(f"\\cmidrule(lr){{{column}-{column + width - 1}}}")
         column += width
     return [_row(cells), "".join(rules)]
 
 
-def _section(section: Section, columns: int) -> list[str]:
+def _row_group(group: RowGroup, columns: int) -> list[str]:
     lines = []
-    if section.heading:
-        lines.append(f"\\multicolumn{{{columns}}}{{@{{}}l}}{{\\emph{{{escape(section.heading)}}}}} \\\\")
-    for row in section.rows:
+    if group.heading:
+        lines.append(f"\\multicolumn{{{columns}}}{{@{{}}l}}{{\\emph{{{escape(group.heading)}}}}} \\\\")
+    for row in group.rows:
         lines.append(_row([_cell(cell) for cell in row]))
-        # Small lines stand in rows of their own, so that the table needs no further package.
+        # Small lines get rows of their own, so that the table needs no further package.
         for depth in range(max(len(cell.small) for cell in row)):
             small = (escape(typeset(cell.small[depth])) if depth < len(cell.small) else "" for cell in row)
             lines.append(_row([f"{{\\scriptsize {text}}}" if text else "" for text in small]))
@@ -124,12 +124,12 @@ def _cell(cell: Cell) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    # A row that begins with a bracket would be read as an option of the line break before it.
+    # LaTeX would read a bracket at the start of a row as an option of the preceding line break.
     return " & ".join(cells) + " \\\\"
 
 
 def _printable(letter: str) -> bool:
-    # What T1 encodes: ASCII and the letters of western Europe.
+    # What T1 encodes: ASCII and Western European letters.
     return (
         " " <= letter <= "~" or "\N{INVERTED EXCLAMATION MARK}" <= letter <= "\N{LATIN SMALL LETTER Y WITH DIAERESIS}"
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from quipukit.report.views import Block
+from quipukit.report.views import View
 from quipukit.specs import format_value
 
 EPSILONS = (10.0, 12.5, 15.0)
@@ -33,16 +33,16 @@ def area(a: float, b: float, c: float) -> float:
     return math.sqrt(3) / 4 * (a * b + b * c + c * a)
 
 
-def radar_frame(block: Block, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
+def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
     """Return the three axes and the area of the chosen settings, one row a setting; no row where an axis is missing.
 
     Chosen are the given epsilons where a mechanism has them, else its least, middle and largest value; of a heuristic
     with up to three settings, all of them.
     """
-    gain, recall = block.utility_means(GAIN), block.utility_means(RECALL)
+    gain, recall = view.utility_means(GAIN), view.utility_means(RECALL)
     rows = []
-    for mechanism in block.mechanisms:
-        settings = block.settings[block.settings["mechanism"] == mechanism]
+    for mechanism in view.mechanisms:
+        settings = view.settings[view.settings["mechanism"] == mechanism]
         for row in _chosen(settings, epsilons).itertuples(index=False):
             key = (str(row.mechanism), str(row.parameter), float(row.value))
             obfuscation = 1 - float(row.sentence_similarity)
@@ -140,13 +140,13 @@ def _between(start: float, end: float, share: float) -> float:
     return start if share == 0 else end if share == 1 else start + share * (end - start)
 
 
-def equal_privacy(block: Block) -> pd.DataFrame:
+def equal_privacy(view: View) -> pd.DataFrame:
     """Return, for every mechanism with epsilon and every one without, the epsilons of equal sentence similarity.
 
     Columns: strategy, mechanism, heuristic, similarity_low, similarity_high (the heuristic's, over its settings),
     first, last (NaN outside the grid), words.
     """
-    settings = block.settings[block.settings["mechanism"].isin(block.mechanisms)]
+    settings = view.settings[view.settings["mechanism"].isin(view.mechanisms)]
     settings = settings[settings["sentence_similarity"].notna()]
     by_name = dict(list(settings.groupby("mechanism", sort=False)))
     rows = []

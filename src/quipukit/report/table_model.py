@@ -1,4 +1,4 @@
-"""Sheet: a table for people, before it becomes HTML, LaTeX or lines of a terminal."""
+"""ReportTable: a table as people read it, before it becomes HTML, LaTeX or terminal output."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, perhaps bold, with marks behind it and small lines below."""
+    """A text, bold or not, followed by marks, with small lines below it."""
 
     text: str
     bold: bool = False
@@ -24,50 +24,51 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Section:
-    """Rows under a common heading; the heading may be empty."""
+class RowGroup:
+    """Rows under one heading, which may be empty."""
 
     heading: str
     rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table: ``stubs`` columns of names, then numbers; ``groups`` are headings over several columns each.
+class ReportTable:
+    """A table: the first ``stubs`` columns hold names, the others numbers unless ``text_columns`` lists them.
 
-    ``frame`` holds the same as plain numbers, for CSV.
+    ``column_groups`` are headings that span several columns each (heading, how many). ``frame`` holds the same content
+    as plain numbers, for CSV. ``name`` becomes the name of its files.
     """
 
     name: str
     title: str
     headings: tuple[str, ...]
-    sections: tuple[Section, ...]
+    row_groups: tuple[RowGroup, ...]
     frame: pd.DataFrame = field(compare=False)
     caption: str = ""
-    groups: tuple[tuple[str, int], ...] = ()
+    column_groups: tuple[tuple[str, int], ...] = ()
     stubs: int = 1
-    texts: tuple[int, ...] = ()  # columns after the stubs that hold words
+    text_columns: tuple[int, ...] = ()  # numbers of columns, from 0
 
     @property
     def marked(self) -> bool:
-        """Tell whether a cell has marks."""
-        return any(cell.marks for section in self.sections for row in section.rows for cell in row)
+        """Whether any cell has marks."""
+        return any(cell.marks for group in self.row_groups for row in group.rows for cell in row)
 
     @property
     def empty(self) -> bool:
-        """Tell whether there is nothing to show."""
-        return not any(section.rows for section in self.sections)
+        """Whether there is no row to show."""
+        return not any(group.rows for group in self.row_groups)
 
 
 def number(value: "float | None", digits: int = 3) -> str:
-    """Write a number with so many digits, a dash where it is missing, and never -0."""
+    """Format a number with a fixed number of decimals; a missing one is a dash, and -0 is never shown."""
     if value is None or value != value:
         return DASH
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def percent(value: "float | None") -> str:
-    """Write a share in whole per cent, as people compare them.
+    """Format a share as a whole percentage.
 
     >>> percent(0.8249), percent(1.031)
     ('82 %', '103 %')
@@ -76,7 +77,7 @@ def percent(value: "float | None") -> str:
 
 
 def share(value: "float | None") -> str:
-    """Write a share in per cent; what is not 0 does not look like 0.
+    """Format a share as a percentage; a share above 0 is never shown as 0.
 
     >>> share(0.123), share(0.0004), share(0.0), share(1.0)
     ('12.3 %', '0.04 %', '0 %', '100 %')
@@ -91,12 +92,12 @@ def share(value: "float | None") -> str:
 
 
 def typeset(text: str) -> str:
-    """Return the text as print wants it: minus signs before negative numbers, and no line break before a per cent."""
+    """Return the text with typographic minus signs before negative numbers, and no line break before a percent sign."""
     return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:
-    """Write an interval, a dash where it is not available.
+    """Format an interval; a missing one is a dash.
 
     >>> interval(-0.001, 0.456)
     '[-0.001, 0.456]'

@@ -1,4 +1,4 @@
-"""Blocks: what one result says about one search system, computed once and used by every table, figure and sentence."""
+"""Views: what one result says about one search system, computed once and used by every table, figure and sentence."""
 
 import functools
 import itertools
@@ -29,7 +29,7 @@ _KEYS = [*SETTING, "attacker"]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class View:
     """One result and one of its systems; ``system`` is None where nothing was judged, and there is risk alone."""
 
     name: str
@@ -256,20 +256,20 @@ def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
     return table[table["rankable"] if score == "quipu" else table["hypervolume"] > 0]
 
 
-def blocks_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[Block]:
-    """Return a block for every result and system, each under a name of its own (see `run_names`)."""
+def views_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[View]:
+    """Return a view for every result and system, each under a name of its own (see `run_names`)."""
     if not results:
         raise InputError("there is no result to report on; name the folder of an experiment.")
     found = []
     for result, name in zip(results, run_names(results, runs), strict=True):
         if not result.judged:
-            found.append(Block(name, result, None, "", name))
+            found.append(View(name, result, None, "", name))
             continue
         if measure is not None and measure not in result.measures:
             raise InputError(f"{name} has no measure {measure!r}; it has {', '.join(result.measures)}.")
         for system in result.systems:
             own = name if len(result.systems) == 1 else f"{name}, {system}"
-            found.append(Block(own, result, system, measure or result.measures[0], name))
+            found.append(View(own, result, system, measure or result.measures[0], name))
     return found
 
 

@@ -2,8 +2,9 @@
 
 import functools
 import os
+import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +12,18 @@ import pandas as pd
 
 from quipukit.errors import FileError, InputError
 from quipukit.io.tables import spreadsheet_text
+from quipukit.progress import Progress
 from quipukit.report import tables
 from quipukit.report.drawing import FORMATS, save
-from quipukit.report.figures import figures
 from quipukit.report.latex import latex
+from quipukit.report.names import slugs
 from quipukit.report.page import page
 from quipukit.report.palette import Look, looks_of
-from quipukit.report.table_model import Sheet
-from quipukit.report.views import Block, blocks_of
+from quipukit.report.sections import ReportData, Section, SectionTables, sections
+from quipukit.report.views import View, views_of
 from quipukit.report.written import replace_report
 from quipukit.results import Result
 from quipukit.storage import atomic_write, make_folder
-
-Progress = Callable[[float, float], None]
 
 
 def write_report(
@@ -37,8 +37,8 @@ def write_report(
 ) -> Path:
     """Write the report of one or several results, and return the path of its page.
 
-    ``examples=False`` leaves every text of a query out. ``formats`` are those of the figures; without any, the page and
-    the tables are written alone. ``measure`` is the utility, by default the first one measured. Equal results make
+    ``examples=False`` leaves out all query texts. ``formats`` are those of the figures; if empty, only the page and the
+    tables are written. ``measure`` is the utility, by default the first one measured. Equal results make
     equal bytes.
     """
     results = [results] if isinstance(results, Result) else results
@@ -46,25 +46,25 @@ def write_report(
 
 
 class Report:
-    """A report before it is written: its blocks and tables, each computed once."""
+    """A report before it is written: its views and sections, each computed once."""
 
     def __init__(
         self, results: Sequence[Result], *, measure: str | None = None, runs: Sequence[str] | None = None
     ) -> None:
-        """Prepare a report; ``runs`` are the folders of the results, by which two of one collection are told apart."""
-        self.blocks: list[Block] = blocks_of(results, measure, runs)
+        """Prepare a report; ``runs`` are the results' folders, which name results of the same collection."""
+        self.views: list[View] = views_of(results, measure, runs)
 
     @functools.cached_property
     def frame(self) -> pd.DataFrame:
         """Return Table 1 as plain numbers, or where nothing was judged the risk of every setting."""
-        if self._shared["table1"].empty:
+        if not any(view.judged and view.mechanisms for view in self.views):
             return self.points_frame
-        return self._shared["table1"].frame
+        return tables.table_1(self.views).frame
 
     @functools.cached_property
     def points_frame(self) -> pd.DataFrame:
         """Return risk and utility of every setting as plain numbers."""
-        return pd.concat([self._sheets[block.name]["points"].frame for block in self.blocks], ignore_index=True)
+        return pd.concat([tables.points(view).frame for view in self.views], ignore_index=True)
 
     def write(
         self,
@@ -76,8 +76,8 @@ class Report:
     ) -> Path:
         """Write everything into the folder, and return the path of the page; see `write_report`.
 
-        What an earlier report left there is removed, as listed in its SHA256SUMS, when the new one is complete. Other
-        files stay, and so does what was changed since, unless the new report has a file of that name.
+        Once the new report is complete, the files of an earlier one, as listed in its SHA256SUMS, are removed. Other
+        files are kept, and so are files changed since, unless the new report has a file of the same name.
         """
         unknown = [kind for kind in formats if kind not in FORMATS]
         if unknown:
@@ -85,59 +85,71 @@ class Report:
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise FileError(f"{place} is a file; name a folder for the report.")
+        report = ReportData(self.views, self._looks, examples)
+        chosen = [section for section in sections() if section.applies(report)]
+        drawings = [
+            (drawing.name + self._suffixes[view.name], drawing.draw)
+            for section in chosen
+            for view in self.views
+            for drawing in section.drawings(view, self._looks)
+        ]
         show = progress or (lambda done, total: None)
-        # Figures take the time; the page and the tables count as two of them.
-        drawn = sum(2 + (2 * len(block.attackers) if block.judged else 0) for block in self.blocks)
-        total = 2 + (drawn if formats else 0)
+        # Drawing takes most of the time; the page and the tables count as two figures.
+        done, total = 2, 2 + (len(drawings) if formats else 0)
         show(0, total)
-        texts = dict(self._tables())
-        html = page(self.blocks, self._looks, self._shared, self._sheets, examples)
+        contents = [(section, SectionTables.of(section, report)) for section in chosen]
+        files = self._table_files(contents)
+        html = page(report, contents)
         make_folder(place)
-        # Aside until all of it is there: whoever interrupts keeps the earlier report, and no mixture of two.
+        # Written aside until complete: an interruption keeps the earlier report, never a mixture of the two.
         with tempfile.TemporaryDirectory(prefix=".draft-", dir=place) as aside:
             draft = Path(aside)
-            for name, text in texts.items():
+            for name, text in files.items():
                 _write_text(draft / "tables" / name, text)
-            done = 2
             show(done, total)
-            for block in self.blocks if formats else ():
-                for name, figure in figures(block, self._looks):
-                    save(figure, draft / "figures" / (name + self._suffixes[block.name]), formats)
-                    done += 1
-                    show(done, total)
+            for name, draw in drawings if formats else ():
+                save(draw(), draft / "figures" / name, formats)
+                done += 1
+                show(done, total)
             _write_text(draft / "report.html", html)
             replace_report(place, draft)
         show(total, total)
         return place / "report.html"
 
     @functools.cached_property
-    def _shared(self) -> Mapping[str, Sheet]:
-        return {sheet.name: sheet for sheet in (tables.table_1(self.blocks), tables.references(self.blocks))}
-
-    @functools.cached_property
-    def _sheets(self) -> Mapping[str, Mapping[str, Sheet]]:
-        return {block.name: {sheet.name: sheet for sheet in tables.block_sheets(block)} for block in self.blocks}
-
-    @functools.cached_property
     def _looks(self) -> Mapping[str, Look]:
-        return looks_of([name for block in self.blocks for name in block.mechanisms])
+        return looks_of([name for view in self.views for name in view.mechanisms])
 
     @functools.cached_property
     def _suffixes(self) -> Mapping[str, str]:
-        slugs = tables.slugs(block.name for block in self.blocks)
-        return {name: "" if len(self.blocks) == 1 else f"-{slug}" for name, slug in slugs.items()}
+        """Return what follows the names of a view's files: nothing where there is one view."""
+        names = slugs(view.name for view in self.views)
+        return {name: "" if len(self.views) == 1 else f"-{slug}" for name, slug in names.items()}
 
-    def _tables(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the content of every file with a table."""
-        named = [("", sheet) for sheet in self._shared.values()]
-        named += [(self._suffixes[block], sheet) for block, own in self._sheets.items() for sheet in own.values()]
-        for suffix, sheet in named:
-            if not sheet.empty:
-                yield f"{sheet.name}{suffix}.csv", spreadsheet_text(sheet.frame)
-                yield f"{sheet.name}{suffix}.tex", latex(replace(sheet, name=sheet.name + suffix))
-        for block in self.blocks:
-            if block.judged and len(block.comparisons):
-                yield f"comparisons{self._suffixes[block.name]}.csv", spreadsheet_text(block.comparisons)
+    def _table_files(self, contents: Sequence[tuple[Section, SectionTables]]) -> dict[str, str]:
+        """Return the content of every file with a table, by its name."""
+        files: dict[str, str] = {}
+        for section, own in contents:
+            for name, text in self._files_of(section, own):
+                if not re.fullmatch(r"[\w-]+\.\w+", name):
+                    raise InputError(
+                        f"the section {section.id!r} names a table {Path(name).stem!r}; use letters, digits, _ and -."
+                    )
+                if name in files:
+                    raise InputError(f"the section {section.id!r} writes tables/{name} again; rename its table.")
+                files[name] = text
+        return files
+
+    def _files_of(self, section: Section, own: SectionTables) -> Iterator[tuple[str, str]]:
+        named = [("", table) for table in own.shared.values()]
+        for view, by_name in zip(self.views, own.views, strict=True):
+            named += [(self._suffixes[view.name], table) for table in by_name.values()]
+        for suffix, table in named:
+            yield f"{table.name}{suffix}.csv", spreadsheet_text(table.frame)
+            yield f"{table.name}{suffix}.tex", latex(replace(table, name=table.name + suffix))
+        for view in self.views:
+            for name, frame in section.view_frames(view).items():
+                yield f"{name}{self._suffixes[view.name]}.csv", spreadsheet_text(frame)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -2,10 +2,10 @@
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
-  const state = { block: 0, attacker: null, parameter: null, chosen: new Set(), query: 0, mechanism: null };
+  const state = { view: 0, attacker: null, parameter: null, chosen: new Set(), query: 0, mechanism: null };
   const find = (selector) => Array.from(document.querySelectorAll(selector));
   const color = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const block = () => data.blocks[state.block];
+  const view = () => data.views[state.view];
 
   function make(tag, attributes, ...children) {
     const node = document.createElement(tag);
@@ -23,10 +23,10 @@
   function hover(mechanism, place, attacker) {
     const setting = mechanism.parameter ? ` ${mechanism.parameter} ${mechanism.names[place]}` : "";
     const lines = [`<b>${escaped(mechanism.name)}</b>${escaped(setting)}`];
-    if (block().judged) lines.push(`${escaped(block().measure)} ${mechanism.utility[place].toFixed(3)} ${bounds(mechanism.utility_bounds[place])}`);
+    if (view().judged) lines.push(`${escaped(view().measure)} ${mechanism.utility[place].toFixed(3)} ${bounds(mechanism.utility_bounds[place])}`);
     lines.push(`risk, ${escaped(attacker)} ${mechanism.risk[attacker][place].toFixed(3)} ${bounds(mechanism.risk_bounds[attacker][place])}`);
-    if (mechanism.score[attacker]) lines.push(`QuIPU ${mechanism.score[attacker]}`);
-    const example = block().examples[state.query] || block().examples[0];
+    if (mechanism.score[attacker]) lines.push(mechanism.score[attacker]);
+    const example = view().examples[state.query] || view().examples[0];
     const shown = example && example.settings.find((one) => one.mechanism === mechanism.name && one.value === mechanism.values[place]);
     if (shown && shown.sent.length) {
       lines.push(`<br>\u201c${short(example.query)}\u201d was sent as`);
@@ -64,7 +64,7 @@
 
   function drawPlane() {
     const plot = document.getElementById("plot-plane");
-    if (!plot || !block().judged) return;
+    if (!plot || !view().judged) return;
     const who = state.attacker;
     const soft = color("--soft");
     const traces = [
@@ -75,8 +75,8 @@
         marker: { color: color("--paper"), size: 8, line: { color: soft, width: 1.5 } }, hoverinfo: "skip", cliponaxis: false,
       },
     ];
-    for (const one of ordered(block().mechanisms)) {
-      const labeled = state.chosen.has(one.name) || block().mechanisms.length === 1;
+    for (const one of ordered(view().mechanisms)) {
+      const labeled = state.chosen.has(one.name) || view().mechanisms.length === 1;
       traces.push({
         x: one.risk[who], y: one.utility, ...look(one), mode: labeled ? "lines+markers+text" : "lines+markers", name: one.name,
         text: one.labels[who].map((label) => label[0]), textposition: one.labels[who].map((label) => label[1]),
@@ -84,17 +84,17 @@
         hovertext: one.values.map((_, place) => hover(one, place, who)), hoverinfo: alive(one.name) ? "text" : "skip", cliponaxis: false,
       });
     }
-    block().references.forEach((one, number) => traces.push({
+    view().references.forEach((one, number) => traces.push({
       x: one.risk[who], y: one.utility, mode: "markers+text", name: one.name, text: [one.name],
       textposition: one.risk[who][0] > 0.5 ? "top left" : "top right", textfont: { size: 12, color: color("--ink") },
       marker: { symbol: number % 2 ? "x-thin" : "cross-thin", size: 11, line: { color: color("--ink"), width: 2 } },
       hovertext: one.values.map((_, place) => hover(one, place, who)), hoverinfo: "text", cliponaxis: false,
     }));
-    const risk = block().attackers.find((one) => one.name === who).risk;
+    const risk = view().attackers.find((one) => one.name === who).risk;
     const range = { range: [-0.04, 1.04], dtick: 0.2 };
     Plotly.react(plot, traces, layout({
       xaxis: { ...axis(`risk against the ${escaped(who)} attacker (${escaped(risk)})`), ...range },
-      yaxis: { ...axis(`utility (${escaped(block().measure)})`), ...range },
+      yaxis: { ...axis(`utility (${escaped(view().measure)})`), ...range },
       annotations: [{ x: 0.86, y: 0.86, text: "boundary", textangle: -45, showarrow: false, font: { size: 11, color: soft }, yshift: -10, xshift: 6 }],
     }), config);
   }
@@ -102,11 +102,11 @@
   function drawSide(id, side) {
     const plot = document.getElementById(id);
     if (!plot) return;
-    plot.hidden = side === "utility" && !block().judged;
+    plot.hidden = side === "utility" && !view().judged;
     if (plot.hidden) return;
     const who = state.attacker;
     const of = (one) => (side === "utility" ? [one.utility, one.utility_bounds] : [one.risk[who], one.risk_bounds[who]]);
-    const shown = block().mechanisms.filter((one) => one.parameter === state.parameter);
+    const shown = view().mechanisms.filter((one) => one.parameter === state.parameter);
     const traces = [];
     const values = new Map();
     for (const one of ordered(shown)) {
@@ -132,14 +132,14 @@
     }
     const shapes = [];
     const notes = [];
-    block().references.forEach((one, number) => {
+    view().references.forEach((one, number) => {
       const height = of(one)[0][0];
       shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, layer: "below", line: { color: color("--soft"), width: 1.2, dash: number % 2 ? "dot" : "dash" } });
       notes.push({ xref: "paper", x: 0, xanchor: "left", y: height, yanchor: "bottom", text: escaped(one.name), showarrow: false, font: { size: 11, color: color("--soft") } });
     });
-    const risk = block().attackers.find((one) => one.name === who).risk;
+    const risk = view().attackers.find((one) => one.name === who).risk;
     Plotly.react(plot, traces, layout({
-      title: { text: side === "utility" ? `utility (${escaped(block().measure)})` : `risk, ${escaped(who)} (${escaped(risk)})`, font: { size: 13 }, x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 4 } },
+      title: { text: side === "utility" ? `utility (${escaped(view().measure)})` : `risk, ${escaped(who)} (${escaped(risk)})`, font: { size: 13 }, x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 4 } },
       xaxis: { ...axis(escaped(state.parameter || "")), type: wide ? "log" : "linear", tickvals: kept, ticktext: kept.map((value) => values.get(value)), title: { text: escaped(state.parameter || ""), font: { size: 13 }, standoff: 6 } },
       yaxis: { ...axis(""), range: [-0.03, 1.05], dtick: 0.2 }, shapes, annotations: notes,
     }), config);
@@ -188,7 +188,7 @@
     place.replaceChildren();
     const wide = place.classList.contains("wide");
     let strategy = null;
-    for (const one of block().mechanisms) {
+    for (const one of view().mechanisms) {
       if (wide && one.parameter !== state.parameter) continue;
       if (one.strategy !== strategy) place.append(make("h4", {}, one.strategy));
       strategy = one.strategy;
@@ -214,7 +214,7 @@
   function drawExample() {
     const place = document.getElementById("example");
     if (!place) return;
-    const examples = block().examples;
+    const examples = view().examples;
     place.replaceChildren();
     const example = examples[state.query];
     if (!example) {
@@ -222,7 +222,7 @@
       return;
     }
     place.append(make("p", { class: "original" }, example.query));
-    const owner = [...block().mechanisms, ...block().references].find((one) => one.name === state.mechanism);
+    const owner = [...view().mechanisms, ...view().references].find((one) => one.name === state.mechanism);
     for (const one of example.settings.filter((setting) => setting.mechanism === state.mechanism)) {
       const row = make("div", { class: "example-row" });
       const name = owner && owner.parameter ? `${owner.parameter} ${owner.names[owner.values.indexOf(one.value)]}` : state.mechanism;
@@ -236,23 +236,25 @@
   }
 
   function settle() {
-    const attackers = block().attackers.map((one) => one.name);
+    const attackers = view().attackers.map((one) => one.name);
     if (!attackers.includes(state.attacker)) state.attacker = attackers[0];
-    const parameters = [...new Set(block().mechanisms.map((one) => one.parameter))].filter((name) => name);
+    const parameters = [...new Set(view().mechanisms.map((one) => one.parameter))].filter((name) => name);
     if (!parameters.includes(state.parameter)) state.parameter = parameters[0] || null;
-    const names = [...block().mechanisms, ...block().references].map((one) => one.name);
+    const names = [...view().mechanisms, ...view().references].map((one) => one.name);
     for (const name of [...state.chosen]) if (!names.includes(name)) state.chosen.delete(name);
     if (!names.includes(state.mechanism)) state.mechanism = names[0] || null;
-    if (!block().examples[state.query]) state.query = 0;
-    find("[data-block]").forEach((node) => { node.hidden = Number(node.dataset.block) !== state.block; });
+    if (!view().examples[state.query]) state.query = 0;
+    find("[data-view]").forEach((node) => { node.hidden = Number(node.dataset.view) !== state.view; });
     find('[data-controls="attacker"]').forEach((place) => segments(place, "Attacker", attackers, state.attacker, (name) => { state.attacker = name; }));
     find('[data-controls="parameter"]').forEach((place) => segments(place, "Parameter", parameters, state.parameter, (name) => { state.parameter = name; }));
     find("[data-legend]").forEach(legend);
-    const plane = document.getElementById("plane");
-    if (plane) plane.hidden = !block().judged;
+    find("section[data-views]").forEach((section) => {
+      section.hidden = !section.dataset.views.split(" ").includes(String(state.view));
+      find(`nav a[href="#${section.id}"]`).forEach((link) => { link.hidden = section.hidden; });
+    });
     const query = document.getElementById("example-query");
     if (query) {
-      options(query, block().examples.map((one, number) => [String(number), one.query]), String(state.query));
+      options(query, view().examples.map((one, number) => [String(number), one.query]), String(state.query));
       options(document.getElementById("example-mechanism"), names.map((name) => [name, name]), state.mechanism);
     }
   }
@@ -273,7 +275,7 @@
     if (path && path.place) Array.from(path.place.querySelectorAll("button")).find((one) => one.textContent === path.text)?.focus();
   }
 
-  document.getElementById("block")?.addEventListener("change", (event) => { state.block = Number(event.target.value); draw(); });
+  document.getElementById("view")?.addEventListener("change", (event) => { state.view = Number(event.target.value); draw(); });
   document.getElementById("example-query")?.addEventListener("change", (event) => { state.query = Number(event.target.value); draw(); });
   document.getElementById("example-mechanism")?.addEventListener("change", (event) => { state.mechanism = event.target.value; drawExample(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

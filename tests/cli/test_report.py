@@ -9,10 +9,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from quipukit.cli.report import report
+from quipukit.cli.report import print_report, report
 from quipukit.errors import FileError
+from quipukit.report import narrative, tables
+from quipukit.report.views import views_of
+from quipukit.report.write import Report
 from tests.example_results import make_result
-from tests.report.results import only
+from tests.report.results import only, without_originals
 
 app = typer.Typer()
 app.command()(report)
@@ -73,7 +76,7 @@ def test_risk_alone(tmp_path: Path) -> None:
     only(make_result(judged=False), {"CMP": (1.0, 10.0)}).save(tmp_path)
     result = CliRunner().invoke(app, [str(tmp_path), "--figures", "none"])
     assert result.exit_code == 0, result.output
-    assert "risk alone" in result.stdout and "epsilon 10" in result.stdout
+    assert "risk only" in result.stdout and "epsilon 10" in result.stdout
 
 
 def test_no_such_run(tmp_path: Path) -> None:
@@ -89,3 +92,40 @@ def test_light_start() -> None:
     code = "import sys, quipukit.cli.report; print([n for n in ('plotly', 'matplotlib', 'pandas') if n in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_where_the_log_holds_no_original_nothing_is_best_and_every_output_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = without_originals(make_result(25, mechanisms=("CMP", "TEM", "Identity")))
+    (view,) = views_of([result])
+    assert not view.scores[["best", "hypervolume_best", "worse", "hypervolume_worse", "rankable"]].any(axis=None)
+    for table in (tables.table_1([view]), tables.companions(view), tables.radar(view)):
+        assert not any(cell.bold for group in table.row_groups for row in group.rows for cell in row), table.name
+    told = "the attacker's log holds none of the 25 originals and was not completed, so no risk can exceed 0.000"
+    for finding in narrative.findings(view):
+        assert all(leader.best == "none" and told[1:] in leader.caution for leader in finding.leaders)
+    made = Report([result])
+    made.write(tmp_path, formats=())
+    print_report(made)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert told in printed and "*0." not in printed and "*1." not in printed
+    assert "log holds none of the 25 originals" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "none of the 25 originals" in (tmp_path / "tables" / "table1.tex").read_text(encoding="utf-8")
+
+
+def test_a_log_with_some_of_the_originals_is_a_ceiling_that_the_terminal_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = make_result(25, mechanisms=("CMP", "TEM", "Identity"))
+    for held, told in ((10, True), (25, False)):
+        print_report(Report([without_originals(result, held)]))
+        printed = " ".join(capsys.readouterr().out.split())
+        assert ("holds 10 of the 25 originals" in printed and "no risk can exceed 0.400" in printed) is told
+        assert "*" in printed, "some may be ranked all the same"
+
+
+@pytest.mark.parametrize(("queries", "told"), [(19, True), (20, False)])
+def test_the_terminal_warns_of_few_queries(queries: int, told: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(Report([make_result(queries, mechanisms=("CMP", "Identity"))]))
+    assert (f"{queries} queries are very few" in " ".join(capsys.readouterr().out.split())) is told

@@ -1,0 +1,24 @@
+"""The tables of the report, one file per table: each function returns a `ReportTable`."""
+
+from quipukit.report.tables.companions import companions
+from quipukit.report.tables.formal import formal
+from quipukit.report.tables.points import POOLS_MUCH, points
+from quipukit.report.tables.radar import equal_privacy, radar
+from quipukit.report.tables.references import references
+from quipukit.report.tables.scores import BACKWARD, NOT_MONOTONE, NOT_RANKED, SINGLE, WORSE, table_1
+
+__all__ = [
+    "BACKWARD",
+    "NOT_MONOTONE",
+    "NOT_RANKED",
+    "POOLS_MUCH",
+    "SINGLE",
+    "WORSE",
+    "companions",
+    "equal_privacy",
+    "formal",
+    "points",
+    "radar",
+    "references",
+    "table_1",
+]

@@ -1,0 +1,44 @@
+"""Names and phrases that several parts of the report use."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quipukit.report.table_model import interval, number
+
+_RISKS = {"lazy": "P@1", "active": "R@10", "motivated": "RR"}
+
+
+def risk_name(attacker: str) -> str:
+    """Return the measure that an attacker's risk is.
+
+    >>> risk_name("lazy"), risk_name("Bayes motivated"), risk_name("active@20")
+    ('P@1', 'RR', 'R@20')
+    """
+    persona = attacker.rsplit(maxsplit=1)[-1]
+    return _RISKS.get(persona, persona.replace("active@", "R@"))
+
+
+def scores_text(row: Mapping[str, Any]) -> list[str]:
+    """Return QuIPU and hypervolume of a row of `View.scores`, each with its interval."""
+    return [
+        f"QuIPU {number(row['quipu'])} {interval(row['low'], row['high'])}",
+        f"HV {number(row['hypervolume'])} {interval(row['hypervolume_low'], row['hypervolume_high'])}",
+    ]
+
+
+def join(names: Sequence[str]) -> str:
+    """Return a list as a phrase.
+
+    >>> join(["CMP", "TEM", "AEA"])
+    'CMP, TEM and AEA'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def capitalized(sentence: str) -> str:
+    """Return the sentence with a capital first letter, the others unchanged.
+
+    >>> capitalized("the QuIPU score")
+    'The QuIPU score'
+    """
+    return f"{sentence[:1].upper()}{sentence[1:]}"

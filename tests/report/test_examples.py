@@ -1,0 +1,21 @@
+"""Examples: the only place of query texts, and none where they are not wanted."""
+
+from pathlib import Path
+
+from quipukit.report.write import write_report
+from tests.example_results import make_result
+from tests.report.pages import own_part, write
+from tests.report.results import SMALL, only
+
+
+def test_no_examples_leaves_out_every_text(tmp_path: Path) -> None:
+    result = make_result()
+    texts = {text for frame in (result.queries, result.obfuscated, result.guesses) for text in frame["query"]}
+    told = write(result, tmp_path / "told")
+    assert sum(text in told for text in texts) > 50
+    write_report([only(result, SMALL)], tmp_path / "silent", examples=False, formats=("svg",))
+    for path in (tmp_path / "silent").rglob("*"):
+        if path.is_file():
+            content = own_part(path) if path.suffix == ".html" else path.read_text(encoding="utf-8")
+            assert not [text for text in texts if text in content], path
+    assert 'id="examples"' not in own_part(tmp_path / "silent" / "report.html")

@@ -1,0 +1,56 @@
+"""The findings in sentences: what is called best, and what is recommended."""
+
+import html
+from dataclasses import replace
+from pathlib import Path
+
+from quipukit.measures.quipu import quipu_table
+from quipukit.report import narrative
+from quipukit.report.table_model import typeset
+from quipukit.report.views import views_of
+from tests.example_results import make_result
+from tests.report.pages import write
+from tests.report.results import (
+    narrow_result,
+    only,
+)
+
+
+def test_where_no_curve_can_be_ranked_none_is_best() -> None:
+    (view,) = views_of([only(narrow_result(), {"AEA": (3.0, 4.0, 5.0), "Identity": (0.0,)})])
+    assert not view.scores["best"].any()
+    assert narrative.findings(view)[0].leaders[0].best == "none"
+    assert "spans less than" in narrative.findings(view)[0].leaders[0].caution
+    assert narrative.findings(view)[0].leaders[1].best == "none"
+
+
+def test_the_summary_names_the_best(tmp_path: Path) -> None:
+    result = make_result(queries=30)
+    page = write(result, tmp_path)
+    scores = quipu_table(result.points().query("measure == 'nDCG@10'"))
+    scores = scores[~scores["mechanism"].isin(["Identity", "Random"]) & scores["rankable"]]
+    for who in ("lazy", "active", "motivated"):
+        own = scores[scores["persona"] == who]
+        best = own.loc[own["quipu"].idxmax()]
+        card = page.split(f"Against the {who} attacker")[1].split("</article>")[0]
+        assert f"<strong>{best['mechanism']}</strong>" in card
+        assert f"{best['quipu']:.3f}".replace("-", "\N{MINUS SIGN}") in card
+        assert typeset(result.recommend(persona=who).sentence) in html.unescape(card)
+
+
+def test_the_summary_recommends_only_what_is_certified(tmp_path: Path) -> None:
+    """0 hits in 30 queries leave a risk of 0.2 possible among 46 settings: the page must not call that 10 % at most."""
+    for queries, told in ((30, "No setting can be certified (statistics)"), (200, "certified (statistics): with")):
+        page = write(make_result(queries=queries), tmp_path / str(queries))
+        card = page.split("Against the active attacker")[1].split("</article>")[0]
+        assert told in card and "At a risk of at most" not in card
+
+
+def test_the_ceiling_that_the_log_puts_on_risk_is_told(tmp_path: Path) -> None:
+    result = make_result(queries=12)
+    assert "no risk can exceed" not in write(result, tmp_path / "whole")
+    manifest = {**result.manifest, "log": {**result.manifest["log"], "in_log": 1, "inject": False}}
+    ranks = result.ranks.assign(better=result.ranks["better"].where(result.ranks["qid"] == "q01", -1))
+    page = html.unescape(write(replace(result, manifest=manifest, ranks=ranks), tmp_path / "one"))
+    assert "the attacker's log holds 1 of the 12 originals" in page and "no risk can exceed 0.083" in page
+    assert "Nothing is recommended" in page and "Use " not in page.split("</article>")[0]
