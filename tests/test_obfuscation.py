@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -22,6 +22,7 @@ from quipukit.mechanisms.santext import SanText
 from quipukit.obfuscation import bind, mechanism, notes, obfuscate, obfuscate_groups, obfuscate_with_notes, plan
 from quipukit.specs import spec
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 
 WORDS = ["cat", "dog", "house", "garden", "river", "city", "train", "music", "green", "cold", "ocean", "paper"]
 SECRET = "my secret illness"
@@ -128,7 +129,7 @@ def test_what_cannot_be_bound_says_why(text, fault):
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100)
+@examples(100)
 def test_any_text_is_bound_or_refused_on_purpose(text):
     try:
         mechanism(text, vectors=vocabulary())
@@ -243,7 +244,7 @@ def test_mechanisms_may_have_vectors_of_their_own():
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=40), max_size=4), st.integers(1, 4))
-@settings(max_examples=40)
+@examples(40)
 def test_any_queries_are_obfuscated(asked, n):
     frame = obfuscate(asked, WORD_SPECS, n, vectors=vocabulary(), seed=2)
     assert len(frame) == len(asked) * n * len(WORD_SPECS)

@@ -4,12 +4,13 @@ import math
 from keyword import iskeyword
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from quipukit.errors import SpecError
 from quipukit.registry import mechanism_names
 from quipukit.specs import Spec, format_value, spec
+from tests.examples import examples
 
 names = st.sampled_from(mechanism_names())
 option_names = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda name: name.isidentifier())
@@ -29,7 +30,7 @@ specs = st.builds(
 
 
 @given(specs)
-@settings(max_examples=300)
+@examples(300)
 def test_what_is_printed_parses_back(one):
     assume(not any(iskeyword(name) for name, _ in one.options))
     assume(
@@ -128,7 +129,7 @@ def test_what_cannot_be_read_is_refused_with_a_fix(text, fault):
 
 
 @given(st.one_of(st.text(max_size=30), st.text(st.sampled_from("CMPTEM@(),=k'\"[]{}0123 .-+:*\\\n"), max_size=30)))
-@settings(max_examples=400)
+@examples(400)
 def test_anything_is_a_spec_or_a_spec_error(text):
     try:
         found = spec(text)

@@ -4,10 +4,11 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.text import key, tokenize
+from tests.examples import examples
 
 # Letters that change under case folding or normalization, alone and after combining marks.
 AWKWARD = (
@@ -20,12 +21,11 @@ texts = st.one_of(
     st.text(st.characters(categories=["Mn", "Lu", "Ll", "Zs"])),
 )
 
-
 # --- key ------------------------------------------------------------------------------------------------------------
 
 
 @given(texts)
-@settings(max_examples=300)
+@examples(300)
 def test_key_is_idempotent(text):
     assert key(key(text)) == key(text)
 
@@ -161,7 +161,7 @@ def test_peer_tokens_are_lower_and_split(text, tokens):
 
 
 @given(texts, st.sets(st.text(st.characters(categories=["Ll"]), min_size=1, max_size=3), max_size=5))
-@settings(max_examples=200)
+@examples(200)
 def test_tokens_are_never_empty_and_never_hold_a_blank(text, words):
     for known in (None, words.__contains__):
         for token in tokenize(text, known):

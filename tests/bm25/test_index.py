@@ -5,12 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.bm25.index import SmallIndex
 from quipukit.errors import InputError
 from quipukit.lexical import stems, text_words
+from tests.examples import examples
 
 WORDS = ["crime", "crimes", "sea", "seas", "story", "plant", "wolf", "x", "9", "the"]
 
@@ -40,7 +41,7 @@ def brute_force(
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(texts, min_size=1, max_size=30),
     st.lists(st.sampled_from([*WORDS, "absent"]), max_size=4),

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import FrameError, InputError
@@ -21,6 +21,7 @@ from quipukit.measures.risk import (
     risk_by_log_size,
     risk_label,
 )
+from tests.examples import examples
 from tests.stat_checks import assert_binomial, assert_ks, refuted
 
 
@@ -62,7 +63,7 @@ def test_optimistic_and_pessimistic_are_the_ends() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**6)), min_size=1), st.integers(1, 10**12))
-@settings(max_examples=20)
+@examples(20)
 def test_the_policies_bracket_the_expectation(counts: list[tuple[int, int]], k: int) -> None:
     best, mean, worst = (risk(ranks(*counts), k, p)["score"] for p in ("optimistic", "expected", "pessimistic"))
     assert (best >= mean - 1e-15).all() and (mean >= worst - 1e-15).all() and best.between(0, 1).all()

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,6 +17,7 @@ from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.specs import spec
 from quipukit.text import key, tokenize
 from quipukit.wordnet.database import POS, load_wordnet
+from tests.examples import examples
 
 QUERIES = [
     "how tumour grows",
@@ -334,7 +335,7 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
         AEA(**options)  # type: ignore[arg-type]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.one_of(
         st.text(max_size=60),

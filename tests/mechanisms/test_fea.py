@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.bm25.index import SmallIndex
@@ -19,6 +19,7 @@ from quipukit.obfuscation import obfuscate_with_notes
 from quipukit.specs import spec
 from quipukit.text import key, tokenize
 from quipukit.wordnet.database import load_wordnet
+from tests.examples import examples
 
 QUERIES = ["how tumour grows", "do goldfish grow", "who is robert gray", "causes of military suicide", "wifi"]
 TOPIC = ["bravo", "charlie", "delta", "echo", "foxtrot"]
@@ -255,7 +256,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.one_of(st.text(max_size=40), st.lists(pieces, max_size=6).map(" ".join), st.sampled_from(QUERIES)))
 def test_any_query_stays_clean(query: str) -> None:
     found = run(query, 30)

@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quipukit.errors import NoClosedForm, SpecError
@@ -17,6 +17,7 @@ from quipukit.mechanisms.mahalanobis import Mahalanobis, ellipsoid
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl, acceptance
 from quipukit.vectors import nearest
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 from tests.stat_checks import assert_binomial, refuted
 
 ALL = [CMP, Mahalanobis, VickreyCMP, VickreyMhl]
@@ -129,7 +130,7 @@ def test_acceptance_at_a_fixed_point(d1, d2, t):
     st.floats(0, 1),
 )
 @example([(5e-324, 5e-324)], 0.75)
-@settings(max_examples=100)
+@examples(100)
 def test_acceptance_is_a_probability(pairs, t):
     near, far = np.sort(np.array(pairs), axis=1).T
     p = acceptance(near, far, t)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -18,6 +18,7 @@ from quipukit.mechanisms.santext import SanText, SanTextPlus
 from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.wbb import WBB
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 
 UNKNOWN = "zyzzyva"
 
@@ -67,7 +68,7 @@ def table(mechanism: Sampling, inputs=None) -> np.ndarray:
     hnp.arrays(np.float64, st.integers(1, 30), elements=st.one_of(st.just(0.0), st.floats(1e-9, 1))).filter(np.any),
     st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=30),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_invert_never_chooses_a_weight_of_zero(weights, uniforms):
     uniforms = [*uniforms, 0.0, math.nextafter(1.0, 0.0)]
     positions = invert(weights, np.array(uniforms))

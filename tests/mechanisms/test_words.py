@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import SpecError
@@ -22,6 +22,7 @@ from quipukit.mechanisms.wbb import WBB
 from quipukit.mechanisms.words import OOV_POLICIES, WordMechanism, find_sites, uniform_rows
 from quipukit.text import tokenize
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 
 WORDS = ["cat", "dog", "house", "garden", "river", "city", "train", "music", "green", "cold", "ocean", "paper"]
 
@@ -82,7 +83,7 @@ def test_an_unknown_word_is_never_sent(name, policy):
     epsilon=st.sampled_from([1e-6, 0.5, 10.0, 1e6]),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_whatever_is_asked_only_words_of_the_vocabulary_come_out(query, name, policy, tokenizer, epsilon, seed):
     mechanism = make(name, epsilon, oov=policy, tokenizer=tokenizer)
     tokens = tokenize(query, vocabulary().__contains__, tokenizer)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.vectors import grouping
 from quipukit.vectors.grouping import group_words
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 
 
 def squares(matrix: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -113,7 +114,7 @@ def test_groups_do_not_depend_on_the_batches(kind, batch, monkeypatch):
     size=st.integers(2, 25),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_groups_of_any_vocabulary(kind, count, dimension, size, seed):
     matrix = np.asarray(kind(np.random.default_rng(seed), count, dimension), np.float32)
     found = group_words(vectors_of(matrix), size)

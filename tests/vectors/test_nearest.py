@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.vectors import nearest
+from tests.examples import examples
 
 # --- the brute force --------------------------------------------------------------------------------------------
 
@@ -239,7 +240,7 @@ def searches(draw):
 
 
 @given(searches())
-@settings(max_examples=60)
+@examples(60)
 def test_nearest_two_of_any_shape(search):
     agree(*search)
 
@@ -296,7 +297,7 @@ def test_top_k_of_fewer_rows_than_asked(count):
 
 
 @given(searches(), st.integers(1, 40))
-@settings(max_examples=60)
+@examples(60)
 def test_top_k_of_any_shape(search, k):
     matrix, bases, base_of, directions, radii = search
     points = bases[base_of] + radii[:, :1] * directions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -16,6 +16,7 @@ from quipukit.errors import VectorsError
 from quipukit.vectors import store
 from quipukit.vectors.grouping import group_words
 from quipukit.vectors.store import Vectors, load, save
+from tests.examples import examples
 
 WORDS = ["cat", "dog", "naïve", "two words", "\u4e2d"]
 
@@ -128,7 +129,7 @@ def test_zero_vectors_alone_are_allowed():
 @given(
     hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-8, 8, width=32))
 )
-@settings(max_examples=60)
+@examples(60)
 def test_derived_quantities_are_what_they_say(matrix):
     if 0 < np.linalg.norm(matrix.astype(np.float64), axis=1).max() < 1e-12:
         matrix = np.zeros_like(matrix)
@@ -223,7 +224,7 @@ def test_saved_vectors_come_back_mapped(tmp_path):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=8, unique=True))
-@settings(max_examples=25)
+@examples(25)
 def test_any_words_survive_the_disk(tmp_path_factory, words):
     folder = tmp_path_factory.mktemp("store") / "v"
     save(Vectors(words, np.ones((len(words), 2))), folder)

@@ -4,12 +4,13 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import FileError
 from quipukit.vectors import textfile
 from quipukit.vectors.textfile import read_text_vectors
+from tests.examples import examples
 
 
 def read(tmp_path, content: str | bytes, name: str = "vectors.txt"):
@@ -192,7 +193,7 @@ numbers = st.floats(-1e6, 1e6, width=32).filter(lambda x: x == 0 or abs(x) > 1e-
     header=st.booleans(),
     ending=st.sampled_from(["\n", "\r\n", " \n"]),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_what_is_written_is_read(tmp_path_factory, rows, header, ending):
     content = f"{len(rows)} 3{ending}" if header else ""
     content += "".join(f"{word} {' '.join(map(repr, vector))}{ending}" for word, vector in rows)
@@ -205,7 +206,7 @@ def test_what_is_written_is_read(tmp_path_factory, rows, header, ending):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100)
+@examples(100)
 def test_anything_else_is_read_or_refused(tmp_path_factory, content):
     try:
         found = read(tmp_path_factory.mktemp("noise"), content)
