@@ -406,7 +406,7 @@ def test_the_manifest_and_the_report_tell_of_unknown_words(village: Path, tmp_pa
     assert rows_of(found, "settings", "CMP", 5)["oov"].item() == pytest.approx(1 / told["words"])
     page = qk.write_report([found], tmp_path, examples=False, formats=()).read_text(encoding="utf-8")
     text = " ".join(re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split())
-    assert "in 20.0 % of the queries; per query 2.5 % in the mean, most in q1 (1 of 8)" in text
+    assert "in 20.0 % of the queries; per query 2.5 % on average, most in q1 (1 of 8)" in text
     assert "grobnic" not in page
 
 
