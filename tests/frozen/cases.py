@@ -22,16 +22,17 @@ from tests.frozen.experiments import (
     evaluated,
     tables_of,
 )
-from tests.frozen.functions import FUNCTIONS, Fixed
+from tests.frozen.functions import FUNCTIONS, LONG_FUNCTIONS, Fixed
 
 DIGESTS = Path(__file__).with_name("digests.json")
 SAVED = Path(__file__).parent.parent / "data" / "result_v1"
 # The experiment that functions take their scores from, and that is also run on a cluster.
 COMMON = "two seeds, two systems"
+_SMALL = "own queries and judgements"
 SAVED_CASE = "a saved result of version 1"
 
 QUICK = (*EXPERIMENTS, *FUNCTIONS, SAVED_CASE)
-SLOW = (*LONG_EXPERIMENTS, DEFAULT_PACK)
+SLOW = (*LONG_EXPERIMENTS, *LONG_FUNCTIONS, DEFAULT_PACK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +47,13 @@ class Cases:
 
     def digests(self, name: str) -> dict[str, Digest]:
         """Compute the digests of a case."""
-        if name in FUNCTIONS:
-            place = self.root / "written" / str([*FUNCTIONS].index(name))
+        functions = {**FUNCTIONS, **LONG_FUNCTIONS}
+        if name in functions:
+            place = self.root / "written" / str([*functions].index(name))
             place.mkdir(parents=True)
+            fixed = Fixed(self.folder, self._result(COMMON), self._result(_SMALL))
             with self._own_cache():
-                return digests_of(FUNCTIONS[name](Fixed(self.folder, self._result(COMMON)), place))
+                return digests_of(functions[name](fixed, place))
         return digests_of(tables_of(self._result(name)))
 
     def digests_on_dask(self, workers: int) -> dict[str, Digest]:

@@ -24,7 +24,7 @@ HIGH = (
 )
 # One of each kind of mechanism.
 SOME = ("CMP@10", "VickreyMhl@10", "CusText@10", "SanText+@5", "WBB@10", "AEA@4")
-FEW = ("CMP@5", "CMP@10", "AEA@3")
+FEW = ("CMP@5", "CMP@10")
 ONE_SYSTEM = (("bm25", "frozen-user"),)
 TWO_SYSTEMS = (*ONE_SYSTEM, ("dense:frozen-search", "bm25"))
 
@@ -101,7 +101,7 @@ EXPERIMENTS: Mapping[str, Changes] = {
     "independent noise, seed 11": lambda folder: {"specs": SOME, "noise": "independent", "seed": 11},
     "two seeds, two systems": lambda folder: {"seeds": 2, "systems": TWO_SYSTEMS},
     "obfuscated elsewhere": lambda folder: {"specs": None, "obfuscated": _elsewhere()},
-    "no judgements": lambda folder: {"collection": _unjudged(folder)},
+    "no judgements": lambda folder: {"collection": _unjudged(folder), "specs": ("TEM@2", "AEA@3")},
     "log not completed": lambda folder: {"inject": False, "k": 5},
     "own queries and judgements": lambda folder: {
         "collection": _unjudged(folder),
@@ -166,16 +166,12 @@ def tables_of(result: qk.Result) -> Tables:
 
 
 def _judged_tables(result: qk.Result) -> Tables:
-    found: dict[str, list[pd.DataFrame]] = {"points": [], "points by seed": [], "quipu": []}
+    found: dict[str, list[pd.DataFrame]] = {"points": [], "quipu": []}
     for system in result.systems:
-        found["points"].append(adapters.legacy_points(result.points(system)).assign(system=system))
-        found["points by seed"] += [
-            adapters.legacy_points(result.points(system, seed)).assign(system=system, seed=seed)
-            for seed in result.seeds
-        ]
-        for measure in result.measures:
-            table = adapters.legacy_points(result.quipu(system, measure, replicates=50))
-            found["quipu"].append(table.assign(system=system))
+        for seed in (None, *result.seeds) if len(result.seeds) > 1 else (None,):
+            points = adapters.legacy_points(result.points(system, seed))
+            found["points"].append(points.assign(system=system, seed="all" if seed is None else str(seed)))
+        found["quipu"].append(adapters.legacy_points(result.quipu(system, replicates=50)).assign(system=system))
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
     # What the active attacker is called tells how far it reads, where that is not ten.
     active = next(name for name in tables["points"]["attacker"] if name.startswith("active"))

@@ -31,10 +31,11 @@ _WORDS = ("train", "bridge", "apple", "fever", "vorbin", "grelkin")
 
 @dataclasses.dataclass(frozen=True)
 class Fixed:
-    """What the functions are called with: the folder of the collection, and a result of the experiment there."""
+    """What the functions are called with: the folder of the collection, and results of experiments there."""
 
     folder: Path
-    result: qk.Result
+    result: qk.Result  # two seeds, two systems
+    small: qk.Result  # one of each
 
     @property
     def vectors(self) -> qk.Vectors:
@@ -290,12 +291,12 @@ def _resources(fixed: Fixed) -> Tables:
     }
 
 
-def _report(fixed: Fixed, place: Path) -> Tables:
+def _report(result: qk.Result, place: Path) -> Tables:
     """Return the tables of a report: its CSV files, and the rows of numbers in its LaTeX files.
 
     Words around the numbers (captions, notes, headings) may be put in other words.
     """
-    qk.write_report(fixed.result, place, formats=())
+    qk.write_report(result, place, formats=())
     tables = {}
     for path in sorted((place / "tables").glob("*.csv")):
         frame = adapters.legacy_points(pd.read_csv(path, keep_default_na=False, na_values={"value": []}))
@@ -326,5 +327,9 @@ FUNCTIONS: Mapping[str, Callable[[Fixed, Path], Tables]] = {
     "points, bootstrap_scores, quipu_score, quipu_table": lambda fixed, place: _scores(fixed),
     "files": _files,
     "load_*": lambda fixed, place: _resources(fixed),
-    "write_report": _report,
+    "write_report": lambda fixed, place: _report(fixed.small, place),
+}
+
+LONG_FUNCTIONS: Mapping[str, Callable[[Fixed, Path], Tables]] = {
+    "write_report, two seeds, two systems": lambda fixed, place: _report(fixed.result, place),
 }
