@@ -22,17 +22,18 @@ from tests.frozen.experiments import (
     evaluated,
     tables_of,
 )
-from tests.frozen.functions import FUNCTIONS, LONG_FUNCTIONS, Fixed
+from tests.frozen.functions import FUNCTIONS, LONG_FUNCTIONS, RESULT_FUNCTIONS, Fixed
 
 DIGESTS = Path(__file__).with_name("digests.json")
 SAVED = Path(__file__).parent.parent / "data" / "result_v1"
-# The experiment that functions take their scores from, and that is also run on a cluster.
-COMMON = "two seeds, two systems"
-_SMALL = "own queries and judgements"
+# The experiment that is also run on a cluster.
+ON_CLUSTER = "two seeds, two systems"
 SAVED_CASE = "a saved result of version 1"
 
-QUICK = (*EXPERIMENTS, *FUNCTIONS, SAVED_CASE)
+QUICK = (*FUNCTIONS, SAVED_CASE)
+HEAVY = (*EXPERIMENTS, *RESULT_FUNCTIONS)
 SLOW = (*LONG_EXPERIMENTS, *LONG_FUNCTIONS, DEFAULT_PACK)
+ALL = (*QUICK, *HEAVY, *SLOW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +48,18 @@ class Cases:
 
     def digests(self, name: str) -> dict[str, Digest]:
         """Compute the digests of a case."""
-        functions = {**FUNCTIONS, **LONG_FUNCTIONS}
+        functions = {**FUNCTIONS, **RESULT_FUNCTIONS, **LONG_FUNCTIONS}
         if name in functions:
             place = self.root / "written" / str([*functions].index(name))
             place.mkdir(parents=True)
-            fixed = Fixed(self.folder, self._result(COMMON), self._result(_SMALL))
             with self._own_cache():
-                return digests_of(functions[name](fixed, place))
+                return digests_of(functions[name](Fixed(self.folder, self._result), place))
         return digests_of(tables_of(self._result(name)))
 
     def digests_on_dask(self, workers: int) -> dict[str, Digest]:
-        """Compute the digests of the common experiment with the help of a cluster."""
+        """Compute the digests of one of the experiments with the help of a cluster."""
         with self._own_cache("cluster"):
-            given = arguments(self.folder, **EXPERIMENTS[COMMON](self.folder))
+            given = arguments(self.folder, **EXPERIMENTS[ON_CLUSTER](self.folder))
             return digests_of(tables_of(evaluated(given | adapters.on_dask(workers))))
 
     @functools.cache  # noqa: B019 (lives as long as the tests)

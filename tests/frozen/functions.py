@@ -34,8 +34,15 @@ class Fixed:
     """What the functions are called with: the folder of the collection, and results of experiments there."""
 
     folder: Path
-    result: qk.Result  # two seeds, two systems
-    small: qk.Result  # one of each
+    result_of: Callable[[str], qk.Result]  # by the name of the experiment, run when it is asked for
+
+    @property
+    def result(self) -> qk.Result:
+        return self.result_of("two seeds, two systems")
+
+    @property
+    def small_result(self) -> qk.Result:
+        return self.result_of("own queries and judgements")
 
     @property
     def vectors(self) -> qk.Vectors:
@@ -324,10 +331,14 @@ FUNCTIONS: Mapping[str, Callable[[Fixed, Path], Tables]] = {
     "key, spec, unknown_words": lambda fixed, place: _texts_and_specs(fixed),
     "retrieve, pool, rerank, utility": lambda fixed, place: _search(fixed),
     "attack, risk, similarity": lambda fixed, place: _attack(fixed),
-    "points, bootstrap_scores, quipu_score, quipu_table": lambda fixed, place: _scores(fixed),
     "files": _files,
     "load_*": lambda fixed, place: _resources(fixed),
-    "write_report": lambda fixed, place: _report(fixed.small, place),
+}
+
+# These take the result of an experiment.
+RESULT_FUNCTIONS: Mapping[str, Callable[[Fixed, Path], Tables]] = {
+    "points, bootstrap_scores, quipu_score, quipu_table": lambda fixed, place: _scores(fixed),
+    "write_report": lambda fixed, place: _report(fixed.small_result, place),
 }
 
 LONG_FUNCTIONS: Mapping[str, Callable[[Fixed, Path], Tables]] = {

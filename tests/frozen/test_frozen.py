@@ -12,7 +12,7 @@ import pytest
 import quipukit as qk
 from tests.frozen import cases as all_cases
 from tests.frozen.adapters import legacy_points
-from tests.frozen.cases import COMMON, QUICK, SAVED, SLOW, Cases, frozen, prepared
+from tests.frozen.cases import ALL, HEAVY, ON_CLUSTER, QUICK, SAVED, SLOW, Cases, frozen, prepared
 from tests.frozen.digest import differences, table_digest
 
 
@@ -23,7 +23,14 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cases]:
         yield made
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+_MARKED = [
+    pytest.param(name, marks=mark)
+    for mark, names in ((pytest.mark.heavy, HEAVY), (pytest.mark.slow, SLOW))
+    for name in names
+]
+
+
+@pytest.mark.parametrize("name", [*QUICK, *_MARKED])
 def test_results_are_those_that_were_frozen(cases: Cases, name: str) -> None:
     assert not differences(frozen()["digests"][name], cases.digests(name))
 
@@ -32,11 +39,11 @@ def test_results_are_those_that_were_frozen(cases: Cases, name: str) -> None:
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # sockets of workers, closed by the collector
 def test_a_cluster_gives_what_one_process_gives(cases: Cases) -> None:
     pytest.importorskip("distributed")
-    assert not differences(frozen()["digests"][COMMON], cases.digests_on_dask(workers=2))
+    assert not differences(frozen()["digests"][ON_CLUSTER], cases.digests_on_dask(workers=2))
 
 
 def test_every_frozen_case_is_still_computed() -> None:
-    assert set(frozen()["digests"]) == {*QUICK, *SLOW}
+    assert set(frozen()["digests"]) == set(ALL)
 
 
 def test_public_names_stay() -> None:
@@ -53,6 +60,7 @@ def test_a_saved_result_is_small_and_has_no_cache() -> None:
 # --- the digests themselves: what they see, and what they let pass ---
 
 
+@pytest.mark.heavy
 def test_another_seed_is_seen(cases: Cases) -> None:
     from tests.frozen.experiments import EXPERIMENTS, arguments, evaluated, tables_of
 

@@ -16,18 +16,18 @@ import tests.conftest  # noqa: F401 (the environment of the tests)
 def main(names: list[str]) -> None:
     """Write the digests."""
     import quipukit as qk
-    from tests.frozen.cases import DIGESTS, QUICK, SLOW, frozen, prepared
+    from tests.frozen.cases import ALL, DIGESTS, frozen, prepared
     from tests.frozen.digest import differences
 
     before = frozen() if DIGESTS.exists() else {"public names": [], "digests": {}}
     digests = dict(before["digests"])
     with tempfile.TemporaryDirectory() as root, prepared(Path(root)) as cases:
-        for name in names or [*QUICK, *SLOW]:
+        for name in names or ALL:
             digests[name] = cases.digests(name)
             for line in differences(before["digests"].get(name, {}), digests[name]):
                 print(f"{name}: {line}")
     public = before["public names"] or sorted(name for name in qk.__all__)
-    content = {"public names": public, "digests": {name: digests[name] for name in [*QUICK, *SLOW]}}
+    content = {"public names": public, "digests": {name: digests[name] for name in ALL}}
     DIGESTS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
