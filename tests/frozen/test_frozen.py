@@ -32,14 +32,16 @@ _MARKED = [
 
 @pytest.mark.parametrize("name", [*QUICK, *_MARKED])
 def test_results_are_those_that_were_frozen(cases: Cases, name: str) -> None:
-    assert not differences(frozen()["digests"][name], cases.digests(name))
+    told = differences(frozen()["digests"][name], cases.digests(name))
+    assert not told, "\n".join(told)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # sockets of workers, closed by the collector
 def test_a_cluster_gives_what_one_process_gives(cases: Cases) -> None:
     pytest.importorskip("distributed")
-    assert not differences(frozen()["digests"][ON_CLUSTER], cases.digests_on_dask(workers=2))
+    told = differences(frozen()["digests"][ON_CLUSTER], cases.digests_on_dask(workers=2))
+    assert not told, "\n".join(told)
 
 
 def test_every_frozen_case_is_still_computed() -> None:
