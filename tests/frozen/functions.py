@@ -187,9 +187,12 @@ def _attack(fixed: Fixed) -> Tables:
     obfuscated, encoder = fixed.obfuscated(), inputs.WordEncoder()
     without = obfuscated[obfuscated["qid"] != "v5"]
     settings = pd.DataFrame({"mechanism": ["Silent"], "parameter": ["epsilon"], "value": [1.0]})
+    # Where the first two words change places, the sum of their vectors does not: entries level with the original.
+    swapped = [" ".join([second, first, *rest]) for first, second, *rest in map(str.split, inputs.QUERIES.values())]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # for one query nothing was sent
         ranks = {
+            "ties": qk.attack(obfuscated, fixed.queries, [*inputs.log_queries(), *swapped], encoder),
             "completed": qk.attack(obfuscated, fixed.queries, fixed.log, encoder),
             "not completed": qk.attack(obfuscated, fixed.queries, inputs.log_queries(), encoder, inject=False),
             "nothing sent": qk.attack(without, fixed.queries, fixed.log, encoder, settings=settings),
@@ -197,11 +200,23 @@ def _attack(fixed: Fixed) -> Tables:
     return {
         **{f"attack, {name}": frame for name, frame in ranks.items()},
         **{f"risk, {name}": qk.risk(frame) for name, frame in ranks.items()},
-        "risk, k=3, optimistic": qk.risk(ranks["completed"], 3, "optimistic"),
-        "risk, k=3, pessimistic": qk.risk(ranks["completed"], 3, "pessimistic"),
+        "risk, k=3, optimistic": qk.risk(ranks["ties"], 3, "optimistic"),
+        "risk, k=3, pessimistic": qk.risk(ranks["ties"], 3, "pessimistic"),
+        "risk by hand": pd.concat([qk.risk(_ranks_by_hand(), k) for k in (1, 3, 10)], ignore_index=True),
         "similarity": qk.similarity(obfuscated, fixed.queries, encoder),
         "similarity of words": qk.similarity(obfuscated, fixed.queries, None),
     }
+
+
+def _ranks_by_hand() -> pd.DataFrame:
+    """Return ranks with ties, at the edges of the first places, and of queries that were not found."""
+    places = ((0, 0), (0, 1), (0, 4), (2, 0), (2, 3), (9, 0), (9, 2), (10, 1), (70_000, 500), (-1, 0))
+    rows = [
+        ("CMP", "epsilon", 5.0, "QuIA", f"q{number}", better + 1 + tied / 2 if better >= 0 else np.inf, better, tied)
+        for number, (better, tied) in enumerate(places)
+    ]
+    columns = ["mechanism", "parameter", "value", "attacker", "qid", "log_rank", "better", "tied"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _scores(fixed: Fixed) -> Tables:
