@@ -86,7 +86,7 @@ def test_a_spec_is_bound():
         ("SanText+(p=0.2)@3", "SanText+@3"),
         ("WBB(k=2, n=4)@3", "WBB(n=4)@3"),
         ("TEM(beta=0.001, gamma=none)@3", "TEM@3"),
-        ("CMP(oov=anchor, tokenizer=peer)@3", "CMP(tokenizer='peer')@3"),
+        ("CMP(oov=anchor, tokenizer=whitespace)@3", "CMP(tokenizer='whitespace')@3"),
         ("Random(unsafe=false)", "Random"),
     ],
 )

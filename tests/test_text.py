@@ -155,9 +155,9 @@ def test_unknown_tokens_are_tried_in_parts(text, known, tokens):
         ("", []),
     ],
 )
-def test_peer_tokens_are_lower_and_split(text, tokens):
-    assert tokenize(text, tokenizer="peer") == tokens
-    assert tokenize(text, {"land", "cafe"}.__contains__, "peer") == tokens
+def test_whitespace_tokens_are_lower_and_split(text, tokens):
+    assert tokenize(text, tokenizer="whitespace") == tokens
+    assert tokenize(text, {"land", "cafe"}.__contains__, "whitespace") == tokens
 
 
 @given(texts, st.sets(st.text(st.characters(categories=["Ll"]), min_size=1, max_size=3), max_size=5))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from quipukit.progress import Progress
 from quipukit.registry import mechanism_class, mechanism_names
 from quipukit.seeds import Noise
 from quipukit.specs import Spec, spec
+
+Bound = TypeVar("Bound", bound=Mechanism)
 
 # Queries in one batch: enough to share work between them, few enough to bound the memory.
 _LEAST_QUERIES, _MOST_QUERIES = 4, 1024
@@ -202,14 +204,20 @@ def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **r
 
 
 def with_values(
-    names: "Iterable[str | Spec]",
+    names: "Iterable[str | Spec | Bound]",
     epsilons: Sequence[float],
     usual: "Callable[[type[Mechanism]], Sequence[float]]",
-) -> list[Spec]:
-    """Combine mechanisms that do not set their parameter with every epsilon, the others with their ``usual`` values."""
-    found: list[Spec] = []
+) -> "list[Spec | Bound]":
+    """Combine mechanisms that do not set their parameter with every epsilon, or else with their ``usual`` values.
+
+    A `Mechanism` has its value already, and stays as it is.
+    """
+    settings: list[Spec | Bound] = []
     used = not epsilons
     for name in names:
+        if isinstance(name, Mechanism):
+            settings.append(name)
+            continue
         one = spec(name)
         cls = mechanism_class(one.name)
         if one.value is not None or not cls.parameter:
@@ -218,10 +226,13 @@ def with_values(
             used, values = True, epsilons
         else:
             values = usual(cls)
-        found += [one] if values is None else [one @ value for value in values]
+        settings += [one] if values is None else [one @ value for value in values]
     if not used:
-        raise SpecError("-e is given, but no mechanism takes epsilons; leave '@...' out of the one that should.")
-    return found
+        raise SpecError(
+            "epsilons= is given, but no mechanism takes epsilons; leave '@...' out of the one that should.",
+            argument="epsilons",
+        )
+    return settings
 
 
 def plan(mechanisms: Sequence[Mechanism]) -> list[list[int]]:

@@ -22,6 +22,7 @@ INFRASTRUCTURE = frozenset(
     for name in (
         "attackers.log",
         "attackers.registry",
+        "deprecation",
         "errors",
         "executors",
         "fingerprints",

@@ -3,9 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, get_args
 
-Tokenizer = Literal["clean", "peer"]
+from quipukit.deprecation import warn_deprecated
+
+Tokenizer = Literal["clean", "whitespace"]
+TOKENIZERS = get_args(Tokenizer)
 
 _POSSESSIVE = re.compile(r"^(.+)['\u2019]s?$")
 _APOSTROPHES = re.compile(r"['\u2019]")
@@ -38,8 +41,8 @@ def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: T
     ``clean`` (the default) takes the key, splits at white space, strips punctuation at both ends and a
     possessive 's. A token that ``known`` rejects is tried without its apostrophes, then split at hyphens and
     slashes if every part is known, then all of that once more without accents. Marks and invisible characters alone
-    are no token. ``peer`` is lower-casing and splitting, as the published queries were made: punctuation stays glued
-    to its word.
+    are no token. ``whitespace`` is lower-casing and splitting, as the published queries were made: punctuation stays
+    glued to its word.
 
     >>> tokenize("What's the company's (best) land?")
     ['what', 'the', 'company', 'best', 'land']
@@ -47,12 +50,20 @@ def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: T
     ['well', 'known', 'sorts']
     >>> tokenize("caf\u00e9 na\u00efve", known={"cafe", "na\u00efve"}.__contains__)
     ['cafe', 'na\u00efve']
-    >>> tokenize("Best land?", tokenizer="peer")
+    >>> tokenize("Best land?", tokenizer="whitespace")
     ['best', 'land?']
     """
-    if tokenizer == "peer":
+    if current_tokenizer(tokenizer) == "whitespace":
         return text.lower().split()
     return [part for piece in key(text).split() for part in _clean(piece, known)]
+
+
+def current_tokenizer(name: str) -> str:
+    """Return the name of a tokenizer today: what is now ``whitespace`` was ``peer``."""
+    if name != "peer":
+        return name
+    warn_deprecated("tokenizer='peer' is deprecated; write tokenizer='whitespace'.")
+    return "whitespace"
 
 
 def _clean(piece: str, known: Callable[[str], bool] | None) -> Iterator[str]:

@@ -228,7 +228,7 @@ def test_the_published_files_are_read(shared_data: Path) -> None:
         (["-m", "CMP(oov=keep)@1"], ["unsafe=True"]),
         (["-m", "AEA", "-e", "5"], ["AEA has no epsilon", "AEA@3"]),
         (["-m", "Random@5"], ["no privacy parameter"]),
-        (["-m", "CMP@1", "-e", "5"], ["-e is given"]),
+        (["-m", "CMP@1", "-e", "5"], ["--epsilon is given"]),
         (["-m", "CMP@1", "-m", "cmp@1.0"], ["twice"]),
         (["-m", "CMP@1", "-n", "0"], ["variants"]),
         (["-m", "CMP@1", "--noise", "common"], ["needs a seed"]),
@@ -353,6 +353,9 @@ def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monke
     ]
     assert expand_multi_values(["evaluate", "-m", "CMP", "TEM"]) == ["evaluate", "-m", "CMP", "-m", "TEM"]
     assert expand_multi_values(["utility", "-m", "SetR", "CMP"]) == ["utility", "-m", "SetR", "CMP"]
+    several = expand_multi_values(["utility", "--measure", "AP", "R(rel=2)@10", "run.trec"])
+    assert several == ["utility", "--measure", "AP", "--measure", "R(rel=2)@10", "run.trec"]
+    assert expand_multi_values(["evaluate", "--measure", "AP", "wordnet"]) == ["evaluate", "--measure", "AP", "wordnet"]
 
 
 def test_notes_are_grouped_by_what_they_say() -> None:

@@ -47,14 +47,24 @@ def test_retrieve_then_utility(sent: Path, collection: Path, tmp_path: Path) -> 
         ["1", "Q0", "d1", "1"],
         ["1", "Q0", "d2", "2"],
     ]
-    means = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "SetR", "-m", "P@1", "--json")
+    means = run(
+        "utility",
+        str(tmp_path / "runs"),
+        "--collection",
+        str(collection),
+        "--measure",
+        "SetR",
+        "--measure",
+        "P@1",
+        "--json",
+    )
     [row] = json.loads(means.stdout)
     assert row["SetR"] == pytest.approx(2 / 3) and row["P@1"] == pytest.approx(2 / 3)
     assert "1 of 3 judged queries found nothing and count 0" in means.stderr
     table = run("utility", str(tmp_path / "runs" / "Identity.trec"), "--qrels", str(collection / "qrels.txt"))
     assert "means over 3 judged queries" in table.stdout and "nDCG@10" in table.stdout
     single = run(
-        "utility", str(tmp_path / "runs"), "--collection", str(collection), "--per-query", "--tsv", "-m", "P@1"
+        "utility", str(tmp_path / "runs"), "--collection", str(collection), "--per-query", "--tsv", "--measure", "P@1"
     )
     assert single.stdout.splitlines()[0].split("\t") == ["run", "qid", "P@1"] and len(single.stdout.splitlines()) == 4
 
@@ -117,7 +127,7 @@ def test_wrong_runs_say_the_fix(collection: Path, tmp_path: Path, content: str, 
 def test_utility_wants_judgments(tmp_path: Path, collection: Path) -> None:
     (tmp_path / "run.trec").write_text("1 Q0 d1 1 1.0 x\n")
     assert_refused(run("utility", str(tmp_path / "run.trec")), "--qrels")
-    refused = run("utility", str(tmp_path / "run.trec"), "--collection", str(collection), "-m", "nDGC@10")
+    refused = run("utility", str(tmp_path / "run.trec"), "--collection", str(collection), "--measure", "nDGC@10")
     assert_refused(refused, "nDGC@10", "nDCG@10")
 
 
@@ -174,7 +184,7 @@ def test_a_setting_that_finds_nothing_is_a_result(sent: Path, collection: Path, 
     both.write_text("\n".join([*lines, *lost]) + "\n")
     done = retrieve(both, collection, tmp_path / "runs")
     assert "wrote 2 run(s)" in done.stderr and "nothing at all was found by Lost" in done.stderr
-    means = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "P@1", "--json")
+    means = run("utility", str(tmp_path / "runs"), "--collection", str(collection), "--measure", "P@1", "--json")
     assert {row["run"]: row["P@1"] for row in json.loads(means.stdout)}["Lost"] == 0.0
     assert "Lost: 3 of 3 judged queries found nothing" in means.stderr
     # The next experiment must not be mixed with this one.
@@ -265,7 +275,7 @@ def test_queries_that_were_not_asked_do_not_count(collection: Path, tmp_path: Pa
     # 1 finds its documents, 3 finds nothing, and 2 is not asked.
     sent = sent_by(tmp_path / "sent.csv", ("M", "1", "cat"), ("M", "3", "unheard"))
     assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
-    measure = ("utility", str(tmp_path / "runs"), "--collection", str(collection), "-m", "SetR", "--json")
+    measure = ("utility", str(tmp_path / "runs"), "--collection", str(collection), "--measure", "SetR", "--json")
     done = run(*measure)
     assert json.loads(done.stdout) == [{"run": "M", "SetR": 0.5}]
     assert "1 of 2 judged queries found nothing and count 0" in done.stderr
@@ -283,7 +293,7 @@ def test_a_run_from_elsewhere_counts_what_it_found_and_says_so(collection: Path,
     assert retrieve(sent, collection, tmp_path / "runs").returncode == 0
     path = tmp_path / "runs" / "M.trec"
     path.write_text(path.read_text().replace(" M\n", " other\n"))  # no longer the run that was written down
-    done = run("utility", str(path), "--collection", str(collection), "-m", "SetR", "--json")
+    done = run("utility", str(path), "--collection", str(collection), "--measure", "SetR", "--json")
     assert json.loads(done.stdout) == [{"run": "M", "SetR": 1.0}]
     assert "measured over the 1 of 3 judged queries that are in the run" in done.stderr
     (tmp_path / "qrels.txt").write_text("1 0 d1 0\n2 0 d3 1\n")
@@ -291,7 +301,9 @@ def test_a_run_from_elsewhere_counts_what_it_found_and_says_so(collection: Path,
         run("utility", str(path), "--qrels", str(tmp_path / "qrels.txt")), "no query of the run has a relevant"
     )
     (tmp_path / "nothing.trec").write_text("")
-    both = run("utility", str(path), str(tmp_path / "nothing.trec"), "--collection", str(collection), "-m", "SetR")
+    both = run(
+        "utility", str(path), str(tmp_path / "nothing.trec"), "--collection", str(collection), "--measure", "SetR"
+    )
     assert "means over 1 to 3 judged queries" in both.stdout and "not over the same queries" in both.stderr
     assert "nothing: 3 of 3 judged queries found nothing" in both.stderr
 
@@ -301,7 +313,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_folders(collection: Path,
         (tmp_path / place).mkdir()
         (tmp_path / place / "run.trec").write_text(f"1 Q0 {found} 1 1.0 x\n")
     folders = (str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a" / "run.trec"))
-    done = run("utility", *folders, "--collection", str(collection), "-m", "P@1", "--json")
+    done = run("utility", *folders, "--collection", str(collection), "--measure", "P@1", "--json")
     assert json.loads(done.stdout) == [{"run": "a/run", "P@1": 1.0}, {"run": "b/run", "P@1": 0.0}]
-    alone = run("utility", folders[0], "--collection", str(collection), "-m", "P@1", "--json")
+    alone = run("utility", folders[0], "--collection", str(collection), "--measure", "P@1", "--json")
     assert json.loads(alone.stdout) == [{"run": "run", "P@1": 1.0}]

@@ -53,7 +53,7 @@ def test_unknown_words_as_rows_and_as_json(topics: str, pets: str) -> None:
 
 def test_the_published_way_of_reading_can_be_chosen(topics: str, pets: str) -> None:
     found = json.loads(
-        run("vocabulary", "--queries", topics, "--vectors", pets, "--tokenizer", "peer", "--json").stdout
+        run("vocabulary", "--queries", topics, "--vectors", pets, "--tokenizer", "whitespace", "--json").stdout
     )
     assert {"owl,", "caf\u00e9", "\ufe0f"} <= {row["word"] for row in found["words"]}
 
@@ -77,7 +77,7 @@ def test_where_all_is_known_it_says_so(tmp_path: Path, pets: str) -> None:
         ([], "name the queries"),
         (["--queries", "a.tsv", "--collection", "wordnet"], "name the queries"),
         (["--queries", "no.tsv"], "no.tsv"),
-        (["--collection", "wordnet", "--tokenizer", "mine"], "'clean' or 'peer'"),
+        (["--collection", "wordnet", "--tokenizer", "mine"], "'clean' or 'whitespace'"),
         (["--collection", "wordnet", "--vectors", "nobody"], "nobody"),
     ],
 )

@@ -343,7 +343,7 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
             st.sampled_from(["crime", "Tumours", "the", "bluetooth", "été", "co-op", "dog's", "12", "?!", "rapid"])
         ).map(" ".join),
     ),
-    st.sampled_from([{}, {"keep_stopwords": True}, {"tokenizer": "peer"}, {"senses": "all", "level": 20}]),
+    st.sampled_from([{}, {"keep_stopwords": True}, {"tokenizer": "whitespace"}, {"senses": "all", "level": 20}]),
 )
 def test_any_query(query: str, options: dict[str, object]) -> None:
     found = run(query, 4, **options)

@@ -79,7 +79,7 @@ def test_an_unknown_word_is_never_sent(name, policy):
     query=st.lists(st.one_of(st.text(max_size=8), st.sampled_from(WORDS)), max_size=8).map(" ".join),
     name=st.sampled_from(sorted(MECHANISMS)),
     policy=st.sampled_from(PRIVATE_POLICIES),
-    tokenizer=st.sampled_from(["clean", "peer"]),
+    tokenizer=st.sampled_from(["clean", "whitespace"]),
     epsilon=st.sampled_from([1e-6, 0.5, 10.0, 1e6]),
     seed=st.integers(0, 9),
 )
@@ -207,7 +207,7 @@ def test_punctuation_and_case_do_not_make_a_word_unknown(name):
     mechanism = make(name)
     clean = mechanism.obfuscate("cat dog", 10, np.random.default_rng(5))
     assert mechanism.obfuscate("  CAT's,\t(dog?)", 10, np.random.default_rng(5)) == clean
-    peer = make(name, tokenizer="peer")
+    peer = make(name, tokenizer="whitespace")
     assert peer.obfuscate("CAT Dog", 10, np.random.default_rng(5)) == clean
     assert flags(peer, "cat, dog?") == {"oov": 2}
 

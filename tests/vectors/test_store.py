@@ -59,7 +59,7 @@ def test_a_cased_vocabulary_is_found_by_case_folded_words():
 
 
 @pytest.mark.parametrize("name", ["CMP", "TEM", "SanText"])
-@pytest.mark.parametrize("tokenizer", ["clean", "peer"])
+@pytest.mark.parametrize("tokenizer", ["clean", "whitespace"])
 def test_mechanisms_know_the_words_of_a_cased_vocabulary(name, tokenizer):
     cased = Vectors(["Cat", "Dog", "Fish", "Bird"], 9 * np.eye(4))
     table = qk.obfuscate(["cat DOG"], [f"{name}(tokenizer={tokenizer})@50"], n=4, vectors=cased, seed=1)

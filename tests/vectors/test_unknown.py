@@ -28,7 +28,7 @@ def test_words_are_counted_by_occurrence_and_by_query():
 
 
 def test_the_published_way_of_reading_leaves_words_as_they_are():
-    found = unknown_words({"a": "Cat, caf\u00e9"}, PETS, "peer")
+    found = unknown_words({"a": "Cat, caf\u00e9"}, PETS, "whitespace")
     assert found.words["word"].tolist() == ["caf\u00e9", "cat,"]
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_no_division_by_zero(queries):
     assert str(found).startswith("0 of 0 words (0 %)")
 
 
-@pytest.mark.parametrize("tokenizer", ["clean", "peer"])
+@pytest.mark.parametrize("tokenizer", ["clean", "whitespace"])
 def test_the_counts_are_those_that_a_mechanism_flags(tokenizer):
     table = qk.obfuscate(QUERIES, [f"CMP(tokenizer={tokenizer})@1"], n=1, vectors=PETS, seed=1)
     notes = qk.notes(table)

@@ -27,7 +27,9 @@ from quipukit.cli import (
     vectors,
     vocabulary,
 )
+from quipukit.cli.flags import options_of, with_flags
 from quipukit.cli.multi_values import expand_multi_values
+from quipukit.deprecation import OldNameWarning
 from quipukit.errors import QuipukitError
 from quipukit.terminal import say
 
@@ -57,7 +59,6 @@ app.command("demo")(demo.demo)
 
 
 _ADDRESS = re.compile(r"[a-z]+\+https?:[^?\s]*@[^\s]*")
-_FLAGS = re.compile(r"\b(send_originals|skip_invalid)=True\b")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _INTERRUPTED = 130  # how typer ends on Ctrl-C
@@ -86,6 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            warnings.simplefilter("default", OldNameWarning)
             try:
                 _refuse_logins(given)
                 app(expand_multi_values(given), prog_name="quipukit")
@@ -93,7 +95,8 @@ def main(arguments: list[str] | None = None) -> None:
                 _flush()  # here, where a reader that is gone can be dealt with
     except QuipukitError as fault:
         # The library speaks of its arguments; here they are flags.
-        say(f"quipukit: {_FLAGS.sub(_flag, str(fault))}")
+        options = options_of(typer.main.get_command(app), given)
+        say(f"quipukit: {with_flags(str(fault), getattr(fault, 'arguments', ()), options)}")
         raise SystemExit(2) from None
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a fault
@@ -168,10 +171,6 @@ def _refuse_logins(arguments: list[str]) -> None:
             from quipukit.retrieval.engines import read_spec
 
             read_spec(address.group())
-
-
-def _flag(argument: "re.Match[str]") -> str:
-    return "--" + argument.group(1).replace("_", "-")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

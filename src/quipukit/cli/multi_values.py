@@ -1,4 +1,4 @@
-"""Options that take several values after one name: ``-e 1 5 10``, ``-m CMP TEM``."""
+"""Options that take several values after one name: ``-e 1 5 10``, ``-m CMP TEM``, ``--measure AP RR``."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from quipukit.errors import InputError, SpecError
 
 
 def expand_multi_values(arguments: Sequence[str]) -> list[str]:
-    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for names of mechanisms.
+    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for mechanisms and measures.
 
     >>> expand_multi_values(["-e", "1", "5", "-n", "3"])
     ['-e', '1', '-e', '5', '-n', '3']
@@ -17,9 +17,9 @@ def expand_multi_values(arguments: Sequence[str]) -> list[str]:
     What could as well be a folder to work on is refused, not guessed.
     """
     several = _named_resume(list(arguments))
-    if several[:1] == ["utility"]:  # whose -m are measures, one each
-        return several
     for names, belongs in _SEVERAL:
+        if several[:1] == ["utility"] and "-m" in names:  # there it is the old name of --measure, one each
+            continue
         several = _expand(several, names, belongs)
     return several
 
@@ -85,7 +85,20 @@ def _is_mechanism(argument: str) -> bool:
     return True
 
 
+def _is_measure(argument: str) -> bool:
+    if argument.startswith("-") or Path(argument).is_file():
+        return False
+    from quipukit.measures.utility import parse_measures
+
+    try:
+        parse_measures([argument])
+    except InputError:
+        return False
+    return True
+
+
 _SEVERAL = (
     (("-e", "--epsilon", "--epsilons"), _is_number),
     (("-m", "--mechanism", "--mechanisms"), _is_mechanism),
+    (("--measure",), _is_measure),
 )

@@ -26,16 +26,16 @@ _EXAMPLES = """
 Examples:
 
 \b
-  quipukit obfuscate "how tumour grows" -m VickreyMhl -e 12.5 -n 20
-  quipukit obfuscate "how tumour grows" -m CMP -m "CusText(k=20)" -e 5 10 --seed 7 --json
+  quipukit obfuscate "how tumor grows" -m VickreyMhl -e 12.5 -n 20
+  quipukit obfuscate "how tumor grows" -m CMP -m "CusText(k=20)" -e 5 10 --seed 7 --json
   quipukit obfuscate --queries topics.tsv -m CMP -e 1 5 10 -n 50 -o obfuscated.csv
   quipukit obfuscate --collection wordnet -m TEM -e 2 -n 10 -o obfuscated.csv
-  quipukit obfuscate - < queries.txt          (one query a line; keeps them out of the process list)
+  quipukit obfuscate - < queries.txt          (one query per line; keeps them out of the process list)
 """
 
 
 def obfuscate(
-    query: str | None = typer.Argument(None, help="The query; '-' reads queries from standard input, one a line."),
+    query: str | None = typer.Argument(None, help="The query; '-' reads queries from standard input, one per line."),
     mechanism: list[str] = typer.Option(
         [], "-m", "--mechanism", help=f"A mechanism, as CMP or 'CusText(k=20)@10'; repeat for more. [{_DEFAULT}]"
     ),
@@ -48,7 +48,7 @@ def obfuscate(
         None, help="Obfuscate the queries of a collection: wordnet, irds:ID, a folder."
     ),
     seed: int | None = typer.Option(
-        None, help="Root seed, for experiments. Without it the noise comes from the operating system."
+        None, help="Root seed, for experiments. Without it the noise is seeded from OS entropy."
     ),
     noise: str = typer.Option("independent", help="'independent', or 'common' for sweeps (needs --seed)."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
@@ -99,7 +99,7 @@ def queries_of(query: str | None, file: Path | None, collection: str | None) -> 
 
     if sum(given is not None for given in (query, file, collection)) != 1:
         raise InputError(
-            'give one query or a file: quipukit obfuscate "how tumour grows", or --queries topics.tsv, '
+            'give one query or a file: quipukit obfuscate "how tumor grows", or --queries topics.tsv, '
             "or --collection wordnet."
         )
     if file is not None:

@@ -7,6 +7,7 @@ import typer
 
 from quipukit.cli.console import print_json, print_table, print_tsv, say
 from quipukit.cli.run_folder import asked_queries, find_runs
+from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ def utility(
     collection: str | None = typer.Option(None, help="wordnet, irds:ID, or a folder: where the judgments are."),
     qrels: Path | None = typer.Option(None, help="A TREC file of judgments, instead of a collection."),
     measure: list[str] = typer.Option(
-        [], "-m", "--measure", help="Any name of ir_measures; repeat. [nDCG@10 SetR P@10 AP RR]"
+        [], "--measure", help="Any names of ir_measures; several. [nDCG@10 SetR P@10 AP RR]"
     ),
+    old_measure: list[str] = typer.Option([], "-m", hidden=True),
     queries: str | None = typer.Option(
         None, help=f"Count these queries: a file of them, or '{JUDGED}' for all judged ones. [those of each run]"
     ),
@@ -38,7 +40,7 @@ def utility(
     \b
     Examples:
       quipukit utility runs/ --collection wordnet
-      quipukit utility BM25.trec --qrels qrels.txt -m nDCG@10 -m "R(rel=2)@100"
+      quipukit utility BM25.trec --qrels qrels.txt --measure nDCG@10 "R(rel=2)@100"
       quipukit utility run.trec --collection irds:vaswani --per-query --tsv
     """
     import pandas as pd
@@ -47,6 +49,8 @@ def utility(
     from quipukit.measures.utility import DEFAULT_MEASURES, empty_pools
     from quipukit.measures.utility import utility as evaluate
 
+    if old_measure:
+        warn_deprecated("utility -m is deprecated, for -m means mechanism; write --measure.")
     if (collection is None) == (qrels is None):
         raise InputError("say where the judgments are: --collection wordnet, or --qrels qrels.txt.")
     if qrels is not None:
@@ -67,7 +71,7 @@ def utility(
             )
         asked = asked_queries(file)
         counted = _counted(name, run, asked, useful) if chosen is None else chosen
-        scores.append(evaluate(run, judged, measure or DEFAULT_MEASURES, setting, counted))
+        scores.append(evaluate(run, judged, [*measure, *old_measure] or DEFAULT_MEASURES, setting, counted))
         [empty] = empty_pools(run, judged, setting, counted)["empty"]
         if empty:
             said.add(f"{empty} of {len(counted)} judged queries found nothing and count 0", name)

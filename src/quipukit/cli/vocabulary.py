@@ -14,7 +14,9 @@ def vocabulary(
     collection: str | None = typer.Option(None, help="The queries of a collection: wordnet, irds:ID, a folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
-    tokenizer: str = typer.Option("clean", help="How queries are read: 'clean', or 'peer' as the published ones were."),
+    tokenizer: str = typer.Option(
+        "clean", help="How queries are read: 'clean', or 'whitespace' as the published ones were."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON, with the share of each query."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
@@ -29,11 +31,13 @@ def vocabulary(
       quipukit vocabulary --collection wordnet --json
       quipukit vocabulary --queries topics.tsv --vectors glove-6b-100d-wink --tsv
     """
+    from quipukit.text import TOKENIZERS, current_tokenizer
     from quipukit.vectors.sources import load_vectors
     from quipukit.vectors.unknown import unknown_words
 
-    if tokenizer not in ("clean", "peer"):
-        raise InputError(f"--tokenizer must be 'clean' or 'peer' (found {tokenizer!r}).")
+    tokenizer = current_tokenizer(tokenizer)
+    if tokenizer not in TOKENIZERS:
+        raise InputError(f"--tokenizer must be 'clean' or 'whitespace' (found {tokenizer!r}).")
     if (queries is None) == (collection is None):
         raise InputError("name the queries: --queries topics.tsv, or --collection wordnet.")
     asked = queries_of(None, queries, collection)

@@ -14,7 +14,7 @@ from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.lexical import is_stop_word
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_choice, check_flag, check_whole
 from quipukit.registry import HidesMore
-from quipukit.text import key, tokenize
+from quipukit.text import TOKENIZERS, current_tokenizer, key, tokenize
 from quipukit.vectors.wordfilter import offensive
 from quipukit.wordnet.database import POS, Relation, Synset, WordNet, load_wordnet
 
@@ -86,7 +86,8 @@ class AEA(QueryMechanism):
         check_flag(self.name, "keep_stopwords", self.keep_stopwords)
         check_flag(self.name, "unsafe", self.unsafe)
         check_choice(self.name, "oov", self.oov, ("drop", "keep"))
-        check_choice(self.name, "tokenizer", self.tokenizer, ("clean", "peer"))
+        object.__setattr__(self, "tokenizer", current_tokenizer(self.tokenizer))
+        check_choice(self.name, "tokenizer", self.tokenizer, TOKENIZERS)
         if self.oov == "keep" and not self.unsafe:
             raise SpecError("AEA: oov='keep' sends unknown words verbatim; add unsafe=True if that is what you want.")
         if self.wordnet is None:

@@ -37,13 +37,15 @@ class Streams(Protocol):
 
 @dataclass(frozen=True)
 class RootSeed:
-    """Streams by identity from one root seed; without a seed, fresh entropy of the operating system."""
+    """Streams by identity from one root seed; without a seed, each is seeded from OS entropy."""
 
     root: int | None
     mode: seeds.Noise = "independent"
 
     def owner(self, mechanism: "Mechanism") -> str:
-        return mechanism.noise_family if self.mode == "common" else repr(mechanism.spec)
+        owner = mechanism.noise_family if self.mode == "common" else repr(mechanism.spec)
+        # A seed gives what it gave when this tokenizer had its old name.
+        return owner.replace("tokenizer='whitespace'", "tokenizer='peer'")
 
     def stream(self, owner: str, qid: str, text: str, variant: int) -> np.random.Generator:
         return seeds.stream(self.root, self.mode, owner, qid, text, variant)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.mechanisms.base import Mechanism, Variants, check_choice, check_flag
-from quipukit.text import tokenize
+from quipukit.text import TOKENIZERS, current_tokenizer, tokenize
 from quipukit.vectors.store import Vectors
 
 OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
@@ -60,7 +60,8 @@ class WordMechanism(Mechanism):
 
             object.__setattr__(self, "vectors", load_vectors())
         check_choice(self.name, "oov", self.oov, OOV_POLICIES)
-        check_choice(self.name, "tokenizer", self.tokenizer, ("clean", "peer"))
+        object.__setattr__(self, "tokenizer", current_tokenizer(self.tokenizer))
+        check_choice(self.name, "tokenizer", self.tokenizer, TOKENIZERS)
         check_flag(self.name, "unsafe", self.unsafe)
         if self.oov == "keep" and not self.unsafe:
             raise SpecError(

@@ -63,26 +63,30 @@ def check_consent(
     if by_design:
         raise InputError(
             f"{', '.join(by_design)} sends the original queries, and {system} is over the wire; leave it out, or "
-            "pass send_originals=True."
+            "pass send_originals=True.",
+            argument="send_originals",
         )
     if not originals:
         raise InputError(
             f"{system} is over the wire, and nothing tells whether the table holds original queries; pass the "
-            "originals as queries=, or send_originals=True."
+            "originals as queries=, or send_originals=True.",
+            argument=("queries", "send_originals"),
         )
     unknown = sorted(set(obfuscated["qid"]).difference(*(frame["qid"] for frame in originals)))
     if unknown:
         raise InputError(
             f"{len(unknown):,} obfuscated queries have no original to compare them with (first: "
-            f"{', '.join(unknown[:3])}), and {system} is over the wire; give all original queries, or pass "
-            "send_originals=True."
+            f"{', '.join(unknown[:3])}), and {system} is over the wire; pass all originals as queries=, or "
+            "send_originals=True.",
+            argument=("queries", "send_originals"),
         )
     known = [text for frame in originals for text in frame["query"]]
     count = int(are_originals(obfuscated["query"], known).sum())
     if count:
         raise InputError(
             f"{count:,} of {len(obfuscated):,} obfuscated queries are original queries, and {system} is over the "
-            "wire; leave out the settings that kept them, or pass send_originals=True."
+            "wire; leave out the settings that kept them, or pass send_originals=True.",
+            argument="send_originals",
         )
 
 
@@ -91,7 +95,8 @@ def _refuse_common_noise(obfuscated: pd.DataFrame, system: str) -> None:
     if noise_of(obfuscated) == "common" and settings["qid"].duplicated().any():
         raise InputError(
             f"the settings of this table share common noise, which has no joint guarantee, and {system} receives them "
-            "all; obfuscate with noise='independent', or send one setting alone."
+            "all; obfuscate with noise='independent', or send one setting alone.",
+            argument="noise",
         )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.collections.base import Collection
+from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import POOL, QUERIES, RANKED, SETTING, with_setting
 from quipukit.progress import Progress
@@ -15,14 +16,19 @@ def rerank(
     pool: pd.DataFrame,
     queries: pd.DataFrame,
     collection: Collection,
-    scorer: str | Scorer = "minilm",
+    reranker: str | Scorer = "minilm",
     progress: Progress | None = None,
+    *,
+    scorer: str | Scorer | None = None,
 ) -> pd.DataFrame:
     """Return a Run: the pool of every setting and query by falling score of the original query; ties by docno.
 
     This happens on the user's machine: nothing of the original query is sent. A document that several settings pooled
-    for a query is scored once.
+    for a query is scored once. ``reranker`` is a name (`load_scorer`) or a `Scorer`; ``scorer`` is its old name.
     """
+    if scorer is not None:
+        warn_deprecated("scorer= is deprecated; write reranker=.")
+        reranker = scorer
     pool = POOL.check(with_setting(pool))
     texts = dict(zip(*(QUERIES.check(queries)[column] for column in ("qid", "query")), strict=True))
     unknown = sorted(set(pool["qid"]) - set(texts))
@@ -35,7 +41,7 @@ def rerank(
     for qid, docnos in pool.groupby("qid", sort=False)["docno"]:
         documents[str(qid)] = dict.fromkeys(docnos)
     batches = [(texts[qid], list(docnos)) for qid, docnos in documents.items()]
-    scores = load_scorer(scorer, collection).score_many(batches, progress)
+    scores = load_scorer(reranker, collection).score_many(batches, progress)
     by_pair = {
         qid: dict(zip(docnos, score.tolist(), strict=True))
         for (qid, docnos), score in zip(documents.items(), scores, strict=True)
