@@ -19,6 +19,8 @@ import pytest
 from tests.cli.test_cli import assert_refused, run
 from tests.example_results import make_result
 
+FEW = ("CMP", "Identity")
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
@@ -27,6 +29,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     for name, shift in (("a", 0.0), ("b", 0.1)):
         folder = tmp_path_factory.mktemp(name)
         make_result(43, shift=shift).save(folder)
+        folders.append(str(folder))
+    return folders[0], folders[1]
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The same with two mechanisms: for what does not depend on their number, and costs by it."""
+    folders = []
+    for name, shift in (("few-a", 0.0), ("few-b", 0.1)):
+        folder = tmp_path_factory.mktemp(name)
+        make_result(43, shift=shift, mechanisms=FEW).save(folder)
         folders.append(str(folder))
     return folders[0], folders[1]
 
@@ -145,8 +158,8 @@ def in_terminal(columns: int, *arguments: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(parts).decode()).replace("\r", "")
 
 
-def test_eighty_columns_have_room_for_the_budget(runs: tuple[str, str]) -> None:
-    shown = in_terminal(80, "recommend", runs[0], "--max-risk", "0.5")
+def test_eighty_columns_have_room_for_the_budget(few: tuple[str, str]) -> None:
+    shown = in_terminal(80, "recommend", few[0], "--max-risk", "0.5")
     table = shown.split("Pareto front")[0]
     assert "N x epsilon" in table and "N x epsilon" in shown.split("Pareto front")[1]
     assert max(map(len, shown.splitlines())) <= 80
@@ -154,8 +167,8 @@ def test_eighty_columns_have_room_for_the_budget(runs: tuple[str, str]) -> None:
     assert float(budget) == 50 * float(name.removeprefix("CMP@"))
 
 
-def test_eighty_columns_have_room_for_the_scores(runs: tuple[str, str], tmp_path: Path) -> None:
-    shown = in_terminal(80, "report", runs[0], "--figures", "none", "-o", str(tmp_path), "--points")
+def test_eighty_columns_have_room_for_the_scores(few: tuple[str, str], tmp_path: Path) -> None:
+    shown = in_terminal(80, "report", few[0], "--figures", "none", "-o", str(tmp_path), "--points")
     lines = shown[shown.index("Mechanism") :].splitlines()
     assert max(map(len, lines[:-2])) <= 80  # the last line names the page, wherever that is
     cmp = next(line for line in lines if line.startswith("  CMP "))
@@ -184,29 +197,29 @@ def test_two_results_side_by_side(runs: tuple[str, str]) -> None:
     assert "- Queries paired" in done.stdout and "how to treat" not in done.stdout
 
 
-def test_settings_are_compared_on_request(runs: tuple[str, str]) -> None:
-    done = run("compare", *runs, "--settings")
+def test_settings_are_compared_on_request(few: tuple[str, str]) -> None:
+    done = run("compare", *few, "--settings")
     assert "Risk, lazy attacker" in done.stdout and "Utility, nDCG@10" in done.stdout
     utility = done.stdout.split("Utility, nDCG@10")[1]
     assert sum(line.startswith("  CMP@") for line in utility.splitlines()) == 10
 
 
-def test_json_and_tsv_hold_the_same(runs: tuple[str, str]) -> None:
-    found = json.loads(run("compare", *runs, "--json").stdout)
-    assert found["first"] == runs[0] and found["paired"] is True
+def test_json_and_tsv_hold_the_same(few: tuple[str, str]) -> None:
+    found = json.loads(run("compare", *few, "--json").stdout)
+    assert found["first"] == few[0] and found["paired"] is True
     assert found["queries"] == {"first": 43, "second": 43, "common": 43}
     for more, name in (((), "scores"), (("--settings",), "settings")):
-        rows = list(csv.DictReader(io.StringIO(run("compare", *runs, "--tsv", *more).stdout), delimiter="\t"))
+        rows = list(csv.DictReader(io.StringIO(run("compare", *few, "--tsv", *more).stdout), delimiter="\t"))
         assert list(rows[0]) == list(found[name][0])
         assert [float(row["difference"]) for row in rows] == [row["difference"] for row in found[name]]
 
 
-def test_other_queries_and_other_logs_are_told(runs: tuple[str, str], tmp_path: Path) -> None:
-    result = make_result(43)
+def test_other_queries_and_other_logs_are_told(few: tuple[str, str], tmp_path: Path) -> None:
+    result = make_result(43, mechanisms=FEW)
     manifest = {**result.manifest, "log": {**result.manifest["log"], "size": 120_000}}
     other = result.queries.assign(query="another text")
     type(result)(**{**vars(result), "manifest": manifest, "queries": other}).save(tmp_path)
-    done = run("compare", runs[0], str(tmp_path))
+    done = run("compare", few[0], str(tmp_path))
     assert "What differs between the two runs" in done.stdout and "log.size   15000   120000" in done.stdout
     assert "NOT paired" in done.stdout and "43 have another text" in done.stdout
     assert "another text" not in done.stdout.replace("have another text", "")

@@ -1,12 +1,15 @@
 """`quipukit vocabulary`, filtered vocabularies, and vectors that go by a name."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from quipukit.vectors.sources import load_vectors
 from tests.cli.test_cli import assert_refused, run
 
+USUAL_HOME = os.environ["QUIPUKIT_HOME"]
 TOPICS = "q1\tCat and owl\nq2\tdog\nq3\tOWL, caf\u00e9 \ufe0f\n"
 
 
@@ -103,7 +106,18 @@ def test_a_filter_keeps_words_from_being_sent(tmp_path: Path, pets: str) -> None
 # --- names ---
 
 
-def test_installed_vectors_can_be_named(pets: str) -> None:
+@pytest.fixture
+def default(tmp_path: Path) -> None:
+    """The default vectors in the new home, without building them again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUIPUKIT_HOME", USUAL_HOME)
+        folder = load_vectors().folder
+    assert folder is not None
+    (tmp_path / "home" / "vectors").mkdir(parents=True)
+    (tmp_path / "home" / "vectors" / folder.name).symlink_to(folder)
+
+
+def test_installed_vectors_can_be_named(pets: str, default: None) -> None:
     assert "--vectors pets.2d" in run("vectors", "install", pets).stdout
     Path(pets).unlink()
     done = run("obfuscate", "cat", "-m", "CMP@1000", "-n", "1", "--tsv", "--vectors", "pets.2d")
