@@ -1,15 +1,19 @@
 """A small BM25 index in memory: FEA's local corpus, and what retrieval builds its own index from."""
 
+import functools
+import hashlib
 import itertools
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import InputError
+from quipukit.executors.shared import Shared
 from quipukit.lexical import cleaned_word, runs_of, stems
 
 Floats = NDArray[np.float64]
@@ -17,7 +21,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class SmallIndex:
+class SmallIndex(Shared):
     """A BM25 index of a collection that fits into memory: exact, and made for many short queries.
 
     With N documents, df(t) of which hold the term t, tf(t, d) times in document d of |d| words::
@@ -37,6 +41,8 @@ class SmallIndex:
     >>> index.search(["crime", "story"])[0]
     ['a', 'b']
     """
+
+    kind: ClassVar[str] = "index"
 
     ids: list[str]
     # The documents one after the other, as rows of the vocabulary, which lists the words as they are written.
@@ -86,6 +92,14 @@ class SmallIndex:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Return a hash over the documents and their summands: equal for equal indexes."""
+        total = hashlib.sha256("\n".join([*self.ids, "", *self.vocabulary, "", *self.terms, ""]).encode())
+        for part in (self.texts, self.text_starts, self.documents, self.impacts, self.starts):
+            total.update(np.ascontiguousarray(part).data)
+        return total.hexdigest()
 
     def words_of(self, document: int) -> list[str]:
         """Return the words of a document (by its number), in order and without stop words."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from quipukit.errors import InputError
+from quipukit.executors.shared import Shared
 
 Document = tuple[str, str]
 
 
-class Collection(ABC):
+class Collection(Shared, ABC):
     """Documents as (docno, text) pairs, queries as a Queries table, judgments as a Qrels table.
 
     ``fingerprint`` is equal for equal documents: what was made from them (an index, encodings) is reused only while
@@ -18,6 +19,7 @@ class Collection(ABC):
     ``log_name`` is what the collection's own query log is called, None where it has none (see `query_log`).
     """
 
+    kind = "collection"
     name: str
     judgments_derived: bool = False
     log_name: str | None = None

@@ -4,12 +4,14 @@ A plugin adds its own through the entry-point group ``quipukit.collections``: th
 name, its value a callable without arguments that returns a `Collection`.
 """
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError, ResourceError
+from quipukit.executors.shared import loaded_by
 from quipukit.plugins import Loader, fold, plugins
 
 GROUP = "quipukit.collections"
@@ -32,18 +34,20 @@ def load_collection(name: str | os.PathLike[str] | Collection = DEFAULT) -> Coll
     """
     if isinstance(name, Collection):
         return name
-    if isinstance(name, str):
-        if name.casefold() == DEFAULT:
-            from quipukit.collections.wordnet_glosses import WordNetGlosses
+    collection = _named(name) if isinstance(name, str) else None
+    return _from_folder(name) if collection is None else loaded_by(collection, functools.partial(load_collection, name))
 
-            return WordNetGlosses()
-        if name.casefold().startswith("irds:"):
-            from quipukit.collections.irds import IrDataset
 
-            return IrDataset(name[len("irds:") :])
-        if name in _plugins():
-            return _from_plugin(name, _plugins()[name])
-    return _from_folder(name)
+def _named(name: str) -> Collection | None:
+    if name.casefold() == DEFAULT:
+        from quipukit.collections.wordnet_glosses import WordNetGlosses
+
+        return WordNetGlosses()
+    if name.casefold().startswith("irds:"):
+        from quipukit.collections.irds import IrDataset
+
+        return IrDataset(name[len("irds:") :])
+    return _from_plugin(name, _plugins()[name]) if name in _plugins() else None
 
 
 def _from_folder(name: str | os.PathLike[str]) -> Collection:
@@ -51,7 +55,7 @@ def _from_folder(name: str | os.PathLike[str]) -> Collection:
 
     path = Path(name).expanduser()
     if str(name) and path.is_dir():  # the empty path would be the current folder
-        return Folder(path)
+        return loaded_by(Folder(path), functools.partial(load_collection, path.absolute()))
     if path.is_file():
         raise InputError(f"{path} is a file; name the folder that holds docs.tsv, topics.tsv and qrels.txt.")
     known = ", ".join(collection_names())

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.errors import InputError, ResourceError
+from quipukit.executors.shared import Shared
 from quipukit.progress import Progress
 
 Kind = Literal["query", "document"]
@@ -15,7 +16,7 @@ Similarity = Literal["cosine", "dot"]
 Piece = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
-class Encoder(ABC):
+class Encoder(Shared, ABC):
     """A model that turns texts into vectors.
 
     ``fingerprint`` names the model itself: equal fingerprints, equal vectors. What is kept on disk is kept under it.
@@ -30,6 +31,7 @@ class Encoder(ABC):
     [[2.0, 2.0], [0.0, 0.0], [2.0, 2.0]]
     """
 
+    kind = "encoder"
     name: str
     dimension: int
     fingerprint: str

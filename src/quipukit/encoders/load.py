@@ -4,6 +4,7 @@ A plugin adds its own through the entry-point group ``quipukit.encoders``: the e
 its value the class, or anything else that gives an encoder when called without arguments.
 """
 
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.sentence import MINILM, SentenceEncoder
 from quipukit.errors import InputError, ResourceError
+from quipukit.executors.shared import loaded_by
 from quipukit.plugins import Loader, fold, plugins
 
 GROUP = "quipukit.encoders"
@@ -56,7 +58,7 @@ def _from_plugin(name: str, options: dict[str, Any]) -> Encoder:
         raise ResourceError(f"the plugin of encoder {name!r} cannot be loaded ({fault}).") from None
     if not isinstance(encoder, Encoder):
         raise ResourceError(f"the plugin {name!r} gives no encoder; it must inherit quipukit.encoders.base.Encoder.")
-    return encoder
+    return loaded_by(encoder, functools.partial(load_encoder, name, **options))
 
 
 def _plugins() -> Mapping[str, Loader]:

@@ -64,7 +64,8 @@ class SentenceEncoder(Encoder):
     def _set_up(self, name: str, folder: Path, known_as: str, options: dict[str, Any]) -> None:
         files = read_model(known_as, folder)
         self.name = name
-        self.source = known_as  # what `load_encoder` finds the model by, on this machine or another
+        again = type(self).minilm if known_as == MINILM else functools.partial(type(self), known_as)
+        self.origin = functools.partial(again, **options)  # on this machine or another
         self._files = dataclasses.replace(files, recipe=_with_options(files.recipe, options))
         if options and not files.plain and {"pooling", "normalize"} & set(options):
             raise InputError(f"{name} brings modules of its own; its pooling and normalization cannot be changed.")

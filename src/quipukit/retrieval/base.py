@@ -25,12 +25,16 @@ class Retriever(ABC):
     user allows it. A plugin sets it on its class. ``identity`` tells the answers of a remote system from those of any
     other, without credentials: with one, answers are kept on disk while they arrive, and an interrupted run asks only
     for the rest. ``window`` is the deepest list that the system gives; None where there is no limit.
+
+    ``portable`` says that ``search`` may run in other processes: the object can be pickled, and answers the same there.
+    What is remote stays where its login, its consent and its pace are kept, whatever this says.
     """
 
     name: str
     remote: bool = False
     identity: str = ""
     window: int | None = None
+    portable: bool = False
 
     @abstractmethod
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:

@@ -1,10 +1,12 @@
 """BM25 over a collection: exact scores, ties by docno, an index on disk, many queries at once."""
 
+import functools
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from quipukit.bm25.index import SmallIndex
 from quipukit.bm25.kernels import top
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
+from quipukit.executors.shared import Shared, loaded_by
 from quipukit.lexical import stems, text_words
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
@@ -34,9 +37,16 @@ class Postings:
     impacts: NDArray[np.float64]
     starts: NDArray[np.int64]
 
+    def hash(self) -> str:
+        """Return a hash over everything."""
+        total = hashlib.sha256("\n".join([*self.docnos, "", *self.terms, ""]).encode())
+        for name in _ARRAYS:
+            total.update(np.ascontiguousarray(getattr(self, name)).data)
+        return total.hexdigest()
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BM25(Retriever, Scorer):
+class BM25(Shared, Retriever, Scorer):
     """BM25 in Lucene's form (`smallindex.SmallIndex` has the formula), for retrieval and for re-ranking.
 
     The index is kept on disk and reused only while the collection's fingerprint and all settings stay the same.
@@ -45,10 +55,18 @@ class BM25(Retriever, Scorer):
     and b = 0.4 are those of Anserini.
     """
 
+    kind: ClassVar[str] = "index"
+    portable = True
+
     postings: Postings
     stemmed: bool = True
     stop_words: bool = True
     name: str = "bm25"
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fingerprint:
+            object.__setattr__(self, "fingerprint", self.postings.hash())
 
     @classmethod
     def of(
@@ -56,7 +74,8 @@ class BM25(Retriever, Scorer):
     ) -> "BM25":
         """Open the index of a collection, making it where it is not there."""
         settings = [_FORMAT, collection.fingerprint, k1, b, stemmed, stop_words]
-        folder = cache_home() / "bm25" / hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
+        fingerprint = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+        folder = cache_home() / "bm25" / fingerprint[:24]
         postings = _load(folder)
         if postings is None:
             with locked(folder):
@@ -64,7 +83,10 @@ class BM25(Retriever, Scorer):
                 if postings is None:
                     postings = _build(collection, k1, b, stemmed, stop_words)
                     _save(postings, folder)
-        return cls(postings=postings, stemmed=stemmed, stop_words=stop_words)
+        index = cls(postings=postings, stemmed=stemmed, stop_words=stop_words, fingerprint=fingerprint)
+        if collection.origin is None:
+            return index
+        return loaded_by(index, functools.partial(_index_of, collection.origin, k1, b, stemmed, stop_words))
 
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
         if depth < 1:
@@ -116,6 +138,11 @@ class BM25(Retriever, Scorer):
 
 
 # --- the index ------------------------------------------------------------------------------------------------------
+
+
+def _index_of(origin: Callable[[], Collection], k1: float, b: float, stemmed: bool, stop_words: bool) -> BM25:
+    """Open the index of a collection that is loaded first: how another process gets the same."""
+    return BM25.of(origin(), k1, b, stemmed, stop_words)
 
 
 def _build(collection: Collection, k1: float, b: float, stemmed: bool, stop_words: bool) -> Postings:

@@ -1,5 +1,6 @@
 """Where word vectors come from: the default pack, text files, and what has been installed before."""
 
+import functools
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quipukit.errors import FileError, InputError, VectorsError
+from quipukit.executors.shared import loaded_by
 from quipukit.storage import cache_home, file_stamp, locked, sha256
 from quipukit.vectors import default_pack, wink
 from quipukit.vectors.store import Vectors, load, save, stored_files
@@ -40,7 +42,10 @@ def load_vectors(
     wanted = source or default_pack.NAME
     vectors = _named(wanted) if isinstance(wanted, str) else None
     if vectors is None:
-        vectors = _at_path(Path(wanted).expanduser())
+        wanted = Path(wanted).expanduser()
+        vectors = _at_path(wanted)
+        wanted = wanted.absolute()
+    loaded_by(vectors, functools.partial(load_vectors, wanted))
     return vectors if vocabulary_filter is None else _filtered(vectors, word_filter(vocabulary_filter))
 
 
@@ -76,7 +81,12 @@ def _filtered(vectors: Vectors, words: WordFilter) -> Vectors:
             return vectors
         kept = _stored(folder, lambda: source, lambda: left)
     kept.compose = vectors.compose
-    return kept
+    origin = vectors.origin
+    return kept if origin is None else loaded_by(kept, functools.partial(_load_filtered, origin, words))
+
+
+def _load_filtered(origin: Callable[[], Vectors], words: WordFilter) -> Vectors:
+    return _filtered(origin(), words)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

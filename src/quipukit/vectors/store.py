@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quipukit.errors import VectorsError
+from quipukit.executors.shared import Shared
 from quipukit.storage import atomic_folder, atomic_write, sha256
 from quipukit.text import key
 from quipukit.vectors.wordfilter import WordFilter
@@ -23,7 +24,7 @@ FORMAT = 2
 _NORM_RANGE = (1e-12, 1e12)  # beyond it float32 products would overflow or vanish
 
 
-class Vectors:
+class Vectors(Shared):
     """Words and their vectors: a read-only float32 matrix, one row a word, in a fixed public order.
 
     >>> import numpy as np
@@ -31,6 +32,8 @@ class Vectors:
     >>> pets.dimension, pets.row("dog"), "fish" in pets
     (2, 1, False)
     """
+
+    kind = "vectors"
 
     def __init__(
         self,
@@ -64,6 +67,10 @@ class Vectors:
         self._memo: dict[Hashable, Any] = {}
         self._turns: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was derived, and without the stated fingerprint: what arrives is checked and hashed again.
+        return (_rebuilt, (list(self.words), np.asarray(self.matrix), self.name, self.compose))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -137,6 +144,11 @@ class Vectors:
             digest.update(np.ascontiguousarray(block).data)
         return digest.hexdigest()
 
+    @property
+    def content_id(self) -> str:
+        """Return the fingerprint, and by what words outside the vocabulary are composed: both decide what is sent."""
+        return f"{self.fingerprint} {getattr(self.compose, '__qualname__', self.compose)}"
+
     def cosines(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cosine of a point with every row; 0 where one of them has norm 0."""
         from quipukit.vectors.nearest import products
@@ -203,6 +215,15 @@ class Vectors:
 
     def _of_rows(self, rows: list[int], name: str) -> "Vectors":
         return Vectors([self.words[row] for row in rows], self.matrix[rows], name=name, compose=self.compose)
+
+
+def _rebuilt(
+    words: list[str],
+    matrix: NDArray[np.float32],
+    name: str,
+    compose: Callable[[str], NDArray[np.float64] | None] | None,
+) -> Vectors:
+    return Vectors(words, matrix, name=name, compose=compose)
 
 
 def _as_matrix(matrix: ArrayLike, count: int) -> NDArray[np.float32]:

@@ -17,9 +17,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from quipukit.errors import InputError
+from quipukit.executors.shared import Shared, loaded_by
 from quipukit.wordnet.files import POS, Pos, WordNetFiles, find_copy
 
 __all__ = ["POS", "Pos", "Relation", "Synset", "WordNet", "load_wordnet"]
@@ -94,7 +95,7 @@ class Synset:
 
 
 @dataclass(frozen=True)
-class WordNet:
+class WordNet(Shared):
     """WordNet, read on demand from the folder or zip file ``source``.
 
     Two objects with the same source are equal, and an object can be sent to another process: it travels as
@@ -106,6 +107,9 @@ class WordNet:
     >>> wordnet.morphy("running", "v")
     'run'
     """
+
+    kind: ClassVar[str] = "copy of"
+    name: ClassVar[str] = "WordNet"
 
     source: Path
     _files: WordNetFiles = field(init=False, repr=False, compare=False)
@@ -264,7 +268,12 @@ def load_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
     >>> load_wordnet().version
     '3.0'
     """
-    return _open(find_copy(path))
+    wordnet = _open(find_copy(path))
+    if path is None:
+        loaded_by(wordnet, load_wordnet)
+    elif wordnet.origin is None:
+        loaded_by(wordnet, functools.partial(load_wordnet, os.fspath(path)))
+    return wordnet
 
 
 @functools.cache

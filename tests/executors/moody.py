@@ -13,7 +13,7 @@ MOOD = [""]
 
 
 class Words(Encoder):
-    """The mean of random word vectors; no worker knows it by name, so that it travels."""
+    """The mean of random word vectors; no worker knows it by name, so it is sent."""
 
     name, dimension, fingerprint = "moody words", 24, "moody-words"
 
