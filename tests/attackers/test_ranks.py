@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from quipukit.attackers import ranks
 from quipukit.attackers.ranks import best_rows, count_better
+from quipukit.executors import Local
+from tests.executors.travelling import Travelling
 from tests.stat_checks import assert_ks, refuted
 
 
@@ -133,3 +135,28 @@ def test_best_rows_are_the_top_of_the_sorted_log(monkeypatch):
     for i in range(len(centroids)):
         assert scores[i] == pytest.approx(np.sort(similarity[i])[::-1][:4])
     assert rows[-1, :2].tolist() == [3, 40]
+
+
+def test_counting_in_other_processes_changes_nothing(monkeypatch):
+    monkeypatch.setattr(ranks, "_SLAB", 16)
+    rng = np.random.default_rng(4)
+    log = rng.integers(-2, 3, (300, 5)).astype(np.float32)  # many ties
+    targets = np.array([0, 17, 299, -1])
+    vectors = np.vstack([log[[0, 17, 299]], rng.normal(size=(1, 5))]).astype(np.float64)
+    told = []
+
+    def count(executor):
+        report = (lambda done, total: told.append((done, total)), executor)
+        return count_better(vectors + 0.5, targets, lambda start, stop: log[start:stop], len(log), vectors, *report)
+
+    here = count(Local())
+    with Travelling() as executor:
+        count(executor)
+        assert executor.items == 0  # four centroids are not worth the way of the log
+        monkeypatch.setattr(ranks, "_FEWEST_TO_SEND", 4)
+        elsewhere = count(executor)
+        assert executor.items == 6
+        assert executor.shared == 1
+    assert (here.better.tolist(), here.tied.tolist()) == (elsewhere.better.tolist(), elsewhere.tied.tolist())
+    assert here.tied.max() > 0
+    assert told[-1] == (300, 300)

@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.ranks import Counts, best_rows, count_better
 from quipukit.encoders.base import Encoder
+from quipukit.encoders.distributed import distributed
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import Encodings, EncodingStore, PrivateStore
 from quipukit.errors import InputError
+from quipukit.executors.base import Executor
+from quipukit.executors.local import Local
 from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING, Table, with_setting
 from quipukit.text import key
 
@@ -52,13 +55,15 @@ class Attack:
     target_vectors: NDArray[np.float64]
     coverage: dict[str, int]
 
-    def ranks(self, progress: Progress | None = None) -> pd.DataFrame:
+    def ranks(self, progress: Progress | None = None, executor: Executor | None = None) -> pd.DataFrame:
         """Return the rank of every original in the log, as a Ranks table: every setting with every query.
 
         A query for which a setting sent nothing cannot be guessed: it is not found, its risk is 0, and it is counted
         (``no_obfuscation`` in ``attrs``).
         """
-        counts = count_better(self.centroids, self.targets, self._rows, len(self.log), self.target_vectors, progress)
+        counts = count_better(
+            self.centroids, self.targets, self._rows, len(self.log), self.target_vectors, progress, executor
+        )
         found = _ranks_frame(self.groups, counts, self.targets)
         ranks = self.asked.merge(found, on=[*SETTING, "qid"], how="left")
         nothing = ranks["attacker"].isna()
@@ -135,6 +140,7 @@ def attack(
     inject: bool = True,
     stages: Stages = _silent,
     settings: pd.DataFrame | None = None,
+    executor: Executor | None = None,
 ) -> pd.DataFrame:
     """Return the rank of every original among the log's queries, under every setting: a Ranks table.
 
@@ -143,17 +149,20 @@ def attack(
     parameter and value) to have it counted too. With ``inject`` the log is completed with the originals, as in the
     paper; without it an original that the log lacks cannot be found. ``attrs`` of the table tell the size of the log,
     how many of the originals it held by itself (coverage), and how often nothing was sent. The log is encoded once,
-    ever; what belongs to the user is encoded in memory.
+    ever; what belongs to the user is encoded in memory. ``executor`` encodes and ranks in other processes.
     """
-    ready = prepare(obfuscated, queries, log, encoder, inject, stages, settings)
-    unsent = never_sent(obfuscated, queries)
-    if unsent:
-        warnings.warn(
-            f"for {unsent} of {len(queries)} queries no setting sent anything, so they count as risk 0; if they were "
-            "never obfuscated, give only those that were.",
-            stacklevel=2,
+    with executor or Local() as executor:
+        ready = prepare(
+            obfuscated, queries, log, distributed(load_encoder(encoder), executor), inject, stages, settings
         )
-    return ready.ranks(stages("ranking the log"))
+        unsent = never_sent(obfuscated, queries)
+        if unsent:
+            warnings.warn(
+                f"for {unsent} of {len(queries)} queries no setting sent anything, so they count as risk 0; if they "
+                "were never obfuscated, give only those that were.",
+                stacklevel=2,
+            )
+        return ready.ranks(stages("ranking the log"), executor)
 
 
 def never_sent(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> int:

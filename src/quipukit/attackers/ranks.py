@@ -1,19 +1,27 @@
 """The rank of a target in a log, by counting: one pass over the log for all centroids, and no sorting.
 
-A float32 product gives every similarity to within a proved bound (`vectors.nearest.error_bound`). What lies outside
+A float32 product gives every similarity to within a proved bound (`numeric.error_bound`). What lies outside
 the bound around the target's similarity is counted at once; the few entries inside it are computed again in float64.
 Counts are therefore those of a float64 computation, whatever the blocks, the threads or the order of the log.
 """
 
+import functools
+import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.executors.base import Executor, slices
+from quipukit.executors.local import Local
+from quipukit.executors.shared import Shared
+from quipukit.executors.tally import Tally
 from quipukit.jit import numba
 from quipukit.numeric import error_bound
+from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.nearest import BLOCK, TILE
 
@@ -26,6 +34,10 @@ EQUAL = 1e-12
 
 _STRIP = 128
 _SLAB = 4096  # rows of the log that a thread works on at a time
+_MOST_BYTES = 8_000_000  # of the log in one part that travels: dask warns from 10 MB on
+# Ranking a row of the log costs about 0.02 microseconds per centroid, and sending it to a worker about 15: with fewer
+# centroids than this, this process is done before the row has arrived.
+_FEWEST_TO_SEND = 1000
 
 _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
@@ -45,46 +57,121 @@ def count_better(
     log_rows: Callable[[int, int], Singles],
     size: int,
     target_vectors: Floats,
-    progress: Callable[[float, float], None] | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Counts:
     """Count, for each centroid c, the entries q of a log with cos(c, q) above, and equal to, that of its target.
 
     ``log_rows(start, stop)`` gives rows of the log; ``targets`` are the rows of the targets (-1: not in the log, then
     every entry is another one) and ``target_vectors`` their vectors. A vector of norm 0 has similarity 0 to everything.
+    ``executor`` divides the log where there are many centroids; counts are whole numbers, so that their sum does not
+    depend on the division.
     """
-    centers, goals = _unit(centroids), _unit(target_vectors)
-    similarity = np.einsum("ij,ij->i", centers, goals)
-    slack = 2 * error_bound(centers.shape[1])
-    low, high = (similarity - slack).astype(np.float32), (similarity + slack).astype(np.float32)
-    singles = centers.astype(np.float32)
-    better, tied = np.zeros(len(centers), np.int64), np.zeros(len(centers), np.int64)
-    lock = threading.Lock()
+    goals = Goals.of(centroids, targets, target_vectors)
+    better, tied = np.zeros(len(targets), np.int64), np.zeros(len(targets), np.int64)
+    tally = Tally(progress, size)
     done = 0
+    with executor if executor is not None and len(targets) >= _FEWEST_TO_SEND else Local() as executor:
+        most = None if executor.in_process else max(TILE, _MOST_BYTES // (4 * max(1, goals.dimension)))
+        spans = slices(size, executor.parts(), _SLAB, most)
+        parts = (_Part(goals, _LogRows(log_rows, span.start, span.stop), tally) for span in spans)
+        for number, (above, level) in executor.map(_count_part, parts):
+            better += above
+            tied += level
+            done += spans[number].stop - spans[number].start
+            tally.reach(done)
+    return Counts(better, tied, goals.similarity)
+
+
+@dataclass(frozen=True, eq=False)
+class Goals(Shared):
+    """Centroids of norm 1, the row and the similarity of each one's target, and the bounds around it in float32."""
+
+    kind: ClassVar[str] = "centroids"
+
+    centers: Floats
+    targets: Rows
+    similarity: Floats
+    low: Singles
+    high: Singles
+
+    @classmethod
+    def of(cls, centroids: Floats, targets: Rows, target_vectors: Floats) -> "Goals":
+        """Prepare centroids and targets for counting."""
+        centers = _unit(centroids)
+        similarity = np.einsum("ij,ij->i", centers, _unit(target_vectors))
+        slack = 2 * error_bound(centers.shape[1])
+        low, high = (similarity - slack).astype(np.float32), (similarity + slack).astype(np.float32)
+        return cls(centers, targets, similarity, low, high)
+
+    @property
+    def dimension(self) -> int:
+        """Return the number of coordinates."""
+        return int(self.centers.shape[1])
+
+    @functools.cached_property
+    def singles(self) -> Singles:
+        """Return the centroids in float32."""
+        return self.centers.astype(np.float32)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Return a hash over everything."""
+        total = hashlib.sha256()
+        for array in (self.centers, self.targets, self.similarity, self.low, self.high):
+            total.update(np.ascontiguousarray(array).data)
+        return total.hexdigest()
+
+
+class _LogRows:
+    """Some rows of the log, read where they are used; they travel as their vectors."""
+
+    def __init__(self, read: Callable[[int, int], Singles], start: int, stop: int) -> None:
+        self.read, self.start, self.stop = read, start, stop
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_sent_rows, (np.ascontiguousarray(self.read(self.start, self.stop)), self.start))
+
+
+def _sent_rows(vectors: Singles, start: int) -> _LogRows:
+    return _LogRows(lambda begin, end: vectors[begin - start : end - start], start, start + len(vectors))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A part of the log to count in."""
+
+    goals: Goals
+    rows: _LogRows
+    tally: Tally
+
+
+def _count_part(part: _Part) -> tuple[Rows, Rows]:
+    goals, rows = part.goals, part.rows
+    better, tied = np.zeros(len(goals.targets), np.int64), np.zeros(len(goals.targets), np.int64)
+    lock = threading.Lock()
 
     def count(start: int) -> None:
-        nonlocal done
-        slab = _unit(log_rows(start, min(start + _SLAB, size)))
+        slab = _unit(rows.read(start, min(start + _SLAB, rows.stop)))
         single_slab = slab.astype(np.float32)
         above, level = np.zeros_like(better), np.zeros_like(tied)
         buffer = np.empty(BLOCK * TILE, np.float32)
-        for block in range(0, len(centers), BLOCK):
-            part = slice(block, min(block + BLOCK, len(centers)))
-            limits = (low[part], high[part], similarity[part], centers[part])
+        for block in range(0, len(goals.centers), BLOCK):
+            span = slice(block, min(block + BLOCK, len(goals.centers)))
+            limits = (goals.low[span], goals.high[span], goals.similarity[span], goals.centers[span])
             for left in range(0, len(slab), TILE):
                 tile = single_slab[left : left + TILE]
-                scores = buffer[: (part.stop - block) * len(tile)].reshape(-1, len(tile))
-                np.matmul(singles[part], tile.T, out=scores)
-                own = targets[part] - (start + left)
-                _count(scores, *limits, slab[left : left + TILE], own, above[part], level[part])
+                scores = buffer[: (span.stop - block) * len(tile)].reshape(-1, len(tile))
+                np.matmul(goals.singles[span], tile.T, out=scores)
+                own = goals.targets[span] - (start + left)
+                _count(scores, *limits, slab[left : left + TILE], own, above[span], level[span])
         with lock:  # counts are whole numbers: the order in which threads add them does not matter
             np.add(better, above, out=better)
             np.add(tied, level, out=tied)
-            done += len(slab)
-            if progress:
-                progress(done, size)
+        part.tally.add(len(slab))
 
-    in_threads(count, range(0, size, _SLAB))
-    return Counts(better, tied, similarity)
+    in_threads(count, range(rows.start, rows.stop, _SLAB))
+    return better, tied
 
 
 def _unit(vectors: NDArray[np.floating]) -> Floats:
