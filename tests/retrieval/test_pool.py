@@ -9,11 +9,13 @@ from quipukit.errors import InputError
 from quipukit.frames import POOL, RANKED, RUN
 from quipukit.measures.utility import mean_scores, utility
 from quipukit.obfuscation import obfuscate
+from quipukit.retrieval import pool as pool_module
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
 from quipukit.retrieval.bm25 import BM25
 from quipukit.retrieval.pool import default_depth, pool, pool_rankings, retrieve, search_distinct
 from quipukit.retrieval.rerank import rerank
 from quipukit.vectors.store import Vectors
+from tests.executors.travelling import Travelling
 
 WORDS = ["cat", "dog", "fish", "bird", "horse", "mouse", "cow", "hen"]
 
@@ -174,3 +176,29 @@ def test_random_is_the_lower_reference(pets, bm25):
 
 def test_rankings_compare_as_values():
     assert Ranking(["a"], np.ones(1)).docnos == ["a"]
+
+
+def test_a_portable_system_searches_in_other_processes(pets, monkeypatch):
+    monkeypatch.setattr(pool_module, "_LEAST_TEXTS", 2)
+    texts = [f"{one} {other}" for one in WORDS for other in WORDS[:4]] + ["cat dog", "unheard"]
+    system = BM25.of(pets)
+    told = []
+    here = search_distinct(texts, system, 5)
+    with Travelling() as executor:
+        elsewhere = search_distinct(texts, system, 5, lambda done, total: told.append((done, total)), executor)
+        assert executor.items == 6
+    assert list(here) == list(elsewhere) == list(dict.fromkeys(texts))
+    for text, ranking in here.items():
+        assert elsewhere[text].docnos == ranking.docnos
+        assert elsewhere[text].scores.tolist() == ranking.scores.tolist()
+    assert told[-1] == (33, 33)
+
+
+def test_other_systems_are_asked_from_this_process(pets):
+    system = Counting(BM25.of(pets))
+    with Travelling() as executor:
+        search_distinct(["cat", "dog"], system, 5, executor=executor)
+        assert (system.asked, executor.items) == (["cat", "dog"], 0)
+        system.portable = system.remote = True  # what leaves over the wire leaves from here
+        search_distinct(["hen"], system, 5, executor=executor)
+        assert (system.asked, executor.items) == (["cat", "dog", "hen"], 0)

@@ -1,6 +1,7 @@
 """Ask a search system for many obfuscated queries, and pool what it answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,17 @@ import pandas as pd
 
 from quipukit.collections.base import Collection
 from quipukit.errors import InputError
+from quipukit.executors.base import Executor, slices
+from quipukit.executors.local import Local
+from quipukit.executors.tally import Tally
 from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, Queries, queries_frame, with_setting
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.consent import check_consent, check_flag
 from quipukit.retrieval.load import load_retriever
+
+# A query takes some fifty microseconds: fewer texts would not be worth their way.
+_LEAST_TEXTS = 512
 
 
 def default_depth(documents: int, variants: int) -> int:
@@ -35,11 +42,44 @@ def depth_for(obfuscated: pd.DataFrame, collection: Collection | None) -> int:
 
 
 def search_distinct(
-    texts: Sequence[str], retriever: Retriever, depth: int, progress: Progress | None = None
+    texts: Sequence[str],
+    retriever: Retriever,
+    depth: int,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> dict[str, Ranking]:
-    """Ask for every distinct text once."""
+    """Ask for every distinct text once.
+
+    Only a portable system runs on the workers of an executor. An engine is asked from one place, where its login is,
+    its answers are saved and its pace is kept; the vectors of a dense one lie in the cache of this machine.
+    """
     distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, retriever.search(distinct, depth, progress), strict=True))
+    rankings: dict[str, Ranking] = {}
+    with executor if executor is not None and retriever.portable and not retriever.remote else Local() as chosen:
+        spans = slices(len(distinct), chosen.parts(), _LEAST_TEXTS)
+        tally = Tally(progress, len(distinct))
+        parts = (_Part(retriever, distinct[span], depth, tally) for span in spans)
+        for number, answers in chosen.map(_search, parts):
+            rankings.update(zip(distinct[spans[number]], answers, strict=True))
+            tally.reach(len(rankings))
+    return {text: rankings[text] for text in distinct}
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some texts to search with."""
+
+    retriever: Retriever
+    texts: list[str]
+    depth: int
+    tally: Tally
+
+
+def _search(part: _Part) -> list[Ranking]:
+    def progress(done: float, total: float) -> None:
+        part.tally.reach(len(part.texts) * done / max(total, 1))
+
+    return part.retriever.search(part.texts, part.depth, progress)
 
 
 def retrieve(
@@ -51,12 +91,14 @@ def retrieve(
     *,
     queries: "Queries | None" = None,
     send_originals: bool = False,
+    executor: Executor | None = None,
 ) -> pd.DataFrame:
     """Return a Run: the documents found for every variant, as they came.
 
     Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`. A search system over the wire
     gets no original without ``send_originals``: it needs ``queries``, the originals, and a table that holds any of
-    them, or Identity, is refused. Several settings with common noise are refused in any case.
+    them, or Identity, is refused. Several settings with common noise are refused in any case. ``executor`` lets other
+    processes search, where the system can travel.
     """
     check_flag(send_originals)
     obfuscated = OBFUSCATED.check(obfuscated)
@@ -64,7 +106,7 @@ def retrieve(
     system = load_retriever(retriever, collection)
     if system.remote:
         check_consent(obfuscated, system.name, [] if queries is None else [queries_frame(queries)], send_originals)
-    rankings = search_distinct(obfuscated["query"].tolist(), system, depth, progress)
+    rankings = search_distinct(obfuscated["query"].tolist(), system, depth, progress, executor)
     lists = [rankings[query] for query in obfuscated["query"]]
     lengths = np.array([len(ranking.docnos) for ranking in lists], np.int64)
     rows = np.repeat(np.arange(len(obfuscated)), lengths)
