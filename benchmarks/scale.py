@@ -228,8 +228,9 @@ def coordination(quick: bool) -> dict[str, float]:
     import numpy as np
 
     from quipukit.encoders.base import Encoder
+    from quipukit.encoders.distributed import distributed
     from quipukit.encoders.store import EncodingStore
-    from quipukit.experiment import cluster
+    from quipukit.executors import Dask
 
     class Zeros(Encoder):
         """Costs nothing itself."""
@@ -241,11 +242,8 @@ def coordination(quick: bool) -> dict[str, float]:
 
     size = 10_000 if quick else 100_000
     texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
-    with cluster._quiet(), cluster._local_cluster(1) as address, cluster._client(address) as client:
-        crew = cluster.Crew(client, address)
-        while not crew.look():
-            time.sleep(0.1)
-        encoder = crew.encoder_for(Zeros())
+    with Dask(workers=1) as executor:
+        encoder = distributed(Zeros(), executor)
 
         def store() -> None:
             with tempfile.TemporaryDirectory() as place:
@@ -253,7 +251,6 @@ def coordination(quick: bool) -> dict[str, float]:
 
         store()
         cost = best(store, 1 if quick else 3) / size
-        crew.leave()
     return {"per text handed out and saved": cost}
 
 

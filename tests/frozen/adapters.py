@@ -48,9 +48,9 @@ def _forget_encoders() -> None:
 
 def on_dask(workers: int) -> dict[str, Any]:
     """Return the argument of `qk.evaluate` that hands the work to processes of a Dask cluster on this machine."""
-    from quipukit.experiment.cluster import dask_help
+    from quipukit.executors import Dask
 
-    return {"help_from": dask_help(workers=workers)}
+    return {"executor": Dask(workers=workers)}
 
 
 def legacy_points(frame: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
+    from quipukit.executors import Executor
     from quipukit.experiment.inputs import Options
     from quipukit.results import Result
 
@@ -93,7 +94,7 @@ def evaluate(
             load_collection(collection)  # a misspelt name is the first thing to be said
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
-    execute(options, folder, _help(dask, workers), report, points)
+    execute(options, folder, _executor(dask, workers), report, points)
 
 
 def _refuse_others(context: typer.Context, folder: Path) -> None:
@@ -108,20 +109,22 @@ def _refuse_others(context: typer.Context, folder: Path) -> None:
 
 
 def execute(
-    options: "Options | None", folder: Path, help_from: Any = None, report: bool = True, points: bool = False
+    options: "Options | None",
+    folder: Path,
+    executor: "Executor | None" = None,
+    report: bool = True,
+    points: bool = False,
 ) -> None:
     """Run an experiment, or go on with that of the folder; print what it found and write the report."""
     from quipukit.experiment import run as experiment
-    from quipukit.experiment.cluster import no_help
     from quipukit.experiment.progress_view import ProgressView
 
-    chosen = help_from or no_help
     with ProgressView() as view:
         try:
             if options is None:
-                result = experiment.resume(folder, watch=view, help_from=chosen)
+                result = experiment.resume(folder, watch=view, executor=executor)
             else:
-                result = experiment.run(options, folder, watch=view, help_from=chosen)
+                result = experiment.run(options, folder, watch=view, executor=executor)
             page = _show(result, folder, view, report, points)
         except KeyboardInterrupt:
             view.close()
@@ -145,12 +148,12 @@ def _show(result: "Result", folder: Path, view: Any, report: bool, points: bool)
     return page
 
 
-def _help(dask: str | None, workers: int | None) -> Any:
+def _executor(dask: str | None, workers: int | None) -> "Executor | None":
     if dask is None and workers is None:
         return None
-    from quipukit.experiment.cluster import dask_help
+    from quipukit.executors import Dask
 
-    return dask_help(dask, workers)
+    return Dask(dask, workers)
 
 
 def _options(given: dict[str, Any]) -> "Options":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quipukit.experiment.inputs import Inputs, Options, resolve
 from quipukit.experiment.pieces import Pieces
-from quipukit.experiment.stages import Stages, run_here
+from quipukit.experiment.stages import Stages
 from quipukit.progress import ProgressListener, StageTimer
 from quipukit.text import tokenize
 
@@ -97,7 +97,7 @@ class Plan:
 def estimate(options: Options, folder: Path | None = None) -> Plan:
     """Return the plan of an experiment; what ``folder`` and the store hold already costs nothing."""
     inputs = resolve(options)
-    stages = Stages(inputs, Pieces(folder or Path("/nonexistent")), StageTimer(ProgressListener()), run_here)
+    stages = Stages(inputs, Pieces(folder or Path("/nonexistent")), StageTimer(ProgressListener()))
     missing = [cell for cell in stages.cells if not stages.has_obfuscated(cell)]
     ready = [cell for cell in stages.cells if cell not in set(missing)]
     per_cell = len(inputs.queries) * options.n

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +18,8 @@ from quipukit.attackers.log import QueryLog
 from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
 from quipukit.errors import FileError, InputError
-from quipukit.experiment.cluster import Help, no_help
+from quipukit.executors.base import Executor
+from quipukit.executors.local import Local
 from quipukit.experiment.codeprint import remember_code
 from quipukit.experiment.grid import expand
 from quipukit.experiment.inputs import Inputs, Options, resolve, source_name, specs_of
@@ -55,7 +57,8 @@ def evaluate(
     vectors: "str | os.PathLike[str] | Vectors | None" = None,
     watch: ProgressListener | None = None,
     progress: bool = True,
-    help_from: Help = no_help,
+    executor: Executor | None = None,
+    help_from: Executor | None = None,
     **choices: Any,
 ) -> Result:
     """Hide the queries of a collection with every spec, search, attack, measure, and return the Result.
@@ -67,6 +70,9 @@ def evaluate(
     vocabulary_filter, send_originals. A search system over the wire gets no original query unless ``send_originals`` is
     true.
 
+    ``executor`` runs the work in other processes (`quipukit.executors`): the result is the same. ``help_from`` is its
+    former name.
+
     On a terminal and in a notebook the stages are shown as they run, unless ``progress`` is false; ``watch`` is told of
     them instead.
     """
@@ -74,6 +80,9 @@ def evaluate(
     for name in choices:
         if name not in known:
             raise InputError(f"there is no option {name!r}; there are {', '.join(sorted(known))}.")
+    if help_from is not None:
+        warnings.warn("help_from is called executor now; write executor=Dask(...).", DeprecationWarning, stacklevel=2)
+        executor = executor or help_from
     objects: dict[str, Any] = {}
 
     def named(role: str, given: Any, fallback: str | None) -> str | None:
@@ -100,7 +109,7 @@ def evaluate(
     with contextlib.ExitStack() as stack:
         if watch is None and progress and ProgressView.wanted():
             watch = stack.enter_context(ProgressView())
-        return run(options, out, watch=watch, help_from=help_from, **objects)
+        return run(options, out, watch=watch, executor=executor, **objects)
 
 
 def _paper(specs: "Sequence[str | Spec] | None") -> "Sequence[str | Spec]":
@@ -114,7 +123,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     *,
     watch: ProgressListener | None = None,
-    help_from: Help = no_help,
+    executor: Executor | None = None,
     resumed: bool = False,
     **objects: Any,
 ) -> Result:
@@ -147,8 +156,8 @@ def run(
                 "give judgments with --qrels."
             )
         try:
-            with help_from(inputs) as helpers:
-                result = _result(Stages(inputs, Pieces(folder), clock, **helpers), clock)
+            with executor or Local() as executor:
+                result = _result(Stages(inputs, Pieces(folder), clock, executor), clock)
             with writing(folder):
                 result.save(folder)
         finally:
@@ -158,7 +167,7 @@ def run(
 
 
 def resume(
-    folder: str | os.PathLike[str], *, watch: ProgressListener | None = None, help_from: Help = no_help
+    folder: str | os.PathLike[str], *, watch: ProgressListener | None = None, executor: Executor | None = None
 ) -> Result:
     """Go on with the experiment of a folder, with the options that it was begun with."""
     begun = _begun(Path(folder))
@@ -171,7 +180,7 @@ def resume(
         )
     place = Path(folder).resolve()
     with directory_of(place, origin):
-        return run(options, place, watch=watch, help_from=help_from, resumed=True)
+        return run(options, place, watch=watch, executor=executor, resumed=True)
 
 
 # --- the folder ---------------------------------------------------------------------------------------------------

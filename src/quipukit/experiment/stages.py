@@ -12,7 +12,7 @@
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,8 +22,11 @@ import pandas as pd
 
 from quipukit.attackers.quia import Attack, prepare
 from quipukit.encoders.base import Encoder
+from quipukit.encoders.distributed import distributed
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.executors.base import Executor
+from quipukit.executors.local import Local
 from quipukit.experiment.ceilings import depths_of, first_documents
 from quipukit.experiment.codeprint import code_of, code_of_object
 from quipukit.experiment.inputs import SIMILARITY, Inputs, Options, Setting
@@ -33,13 +36,14 @@ from quipukit.frames import NOTES, OBFUSCATED, RANKED, RANKS, SCORES, SETTING
 from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.utility import utility
 from quipukit.mechanisms.base import RESOURCES, Mechanism
-from quipukit.obfuscation import Obfuscation, obfuscate_with_notes, plan
+from quipukit.obfuscation import obfuscate_groups
 from quipukit.progress import Progress, StageTimer
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.credentials import check_one_host
 from quipukit.retrieval.engines import read_spec
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.load import is_address, load_retriever, load_scorer, plugin_system
+from quipukit.retrieval.pool import search_distinct
 from quipukit.retrieval.saved import Saved
 
 # Answers to distinct queries that are kept in memory, to be shared by the cells: some hundred bytes each.
@@ -47,10 +51,6 @@ _KEPT_ANSWERS = 200_000
 
 # A search engine shows no more than the first ten thousand documents, unless its owner has asked it to.
 _ENGINE_WINDOW = 10_000
-
-# Obfuscates queries with groups of mechanisms that share work: (queries, groups, n, seed, noise, tell) -> by group.
-Obfuscator = Callable[..., Iterator[tuple[list[Mechanism], Obfuscation]]]
-
 
 _Name = Callable[..., str]
 
@@ -88,8 +88,7 @@ class Stages:
     inputs: Inputs
     pieces: Pieces
     clock: StageTimer
-    run_groups: Obfuscator
-    encoder_for: Callable[[Encoder], Encoder] = lambda encoder: encoder
+    executor: Executor = field(default_factory=Local)
     _answers: dict[str, list[str]] = field(default_factory=dict)
     _names: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
@@ -121,7 +120,9 @@ class Stages:
 
     def _kept_here(self, encoder: Encoder) -> PrivateStore:
         """Return vectors that are kept with the pieces, before those of the cache that all experiments share."""
-        return PrivateStore(EncodingStore(self.encoder_for(encoder)), self.pieces.folder / "pieces" / "vectors")
+        return PrivateStore(
+            EncodingStore(distributed(encoder, self.executor)), self.pieces.folder / "pieces" / "vectors"
+        )
 
     # --- names ---
 
@@ -199,15 +200,20 @@ class Stages:
                 mine = [(cell, cell.setting.bound) for cell in missing if cell.seed == seed]
                 bound = [mechanism for _, mechanism in mine if mechanism is not None]
                 by_spec = {mechanism.spec: cell for cell, mechanism in mine if mechanism is not None}
-                groups = [[bound[number] for number in group] for group in plan(bound)]
                 options = self.inputs.options
-                before = finished
 
-                def tell(part: float, before: int = before) -> None:
-                    show(before + part, len(missing))
+                def tell(done: float, total: float, before: int = finished, count: int = len(bound)) -> None:
+                    show(before + count * done / max(total, 1), len(missing))
 
-                found = self.run_groups(self.inputs.queries, groups, options.n, seed, options.noise, tell)
-                for members, part in found:
+                for members, part in obfuscate_groups(
+                    self.inputs.queries,
+                    bound,
+                    options.n,
+                    seed=seed,
+                    noise=options.noise,
+                    progress=tell,
+                    executor=self.executor,
+                ):
                     for member in members:
                         cell = by_spec[member.spec]
                         self._save_obfuscated(cell, cell.of(part.table), cell.of(part.notes))
@@ -270,8 +276,8 @@ class Stages:
         if len(self._answers) > _KEPT_ANSWERS:
             self._answers.clear()
             new = texts
-        found = retriever.search(new, self.inputs.depth, show)
-        self._answers.update((text, ranking.docnos) for text, ranking in zip(new, found, strict=True))
+        found = search_distinct(new, retriever, self.inputs.depth, show, self.executor)
+        self._answers.update((text, ranking.docnos) for text, ranking in found.items())
         answers = self._answers
         rows: list[tuple[str, list[str]]] = []
         for qid, group in sent.groupby("qid", sort=True):
@@ -396,7 +402,7 @@ class Stages:
                 continue
             ready = self._prepared(missing, self.inputs.queries)
             with self.clock.stage("ranking the log", "queries") as show:
-                ranks = ready.ranks(show)
+                ranks = ready.ranks(show, self.executor)
                 for cell in missing:
                     self.pieces.save("attack", names[cell], RANKS.check(cell.of(ranks)))
 
@@ -501,23 +507,3 @@ def _resources(mechanism: Mechanism) -> list[str]:
         if resource is not None:
             found.append(str(getattr(resource, "fingerprint", repr(resource))))
     return found
-
-
-def run_here(
-    queries: pd.DataFrame,
-    groups: Sequence[list[Mechanism]],
-    n: int,
-    seed: int,
-    noise: str,
-    tell: Callable[[float], None],
-) -> Iterator[tuple[list[Mechanism], Obfuscation]]:
-    """Obfuscate group after group in this process."""
-    before = 0
-    for members in groups:
-
-        def part(done: float, total: float, before: int = before, count: int = len(members)) -> None:
-            tell(before + count * done / max(total, 1))
-
-        chosen: Any = {"seed": seed, "noise": noise}
-        yield members, obfuscate_with_notes(queries, members, n, **chosen, progress=part)
-        before += len(members)
