@@ -1,5 +1,8 @@
 """Checks for authors of plugins: each kind proves itself with one call in its own tests. One file per kind."""
 
+from quipukit.testing.collections import check_collection
+from quipukit.testing.encoders import check_encoder
 from quipukit.testing.mechanisms import check_mechanism
+from quipukit.testing.retrievers import check_retriever
 
-__all__ = ["check_mechanism"]
+__all__ = ["check_collection", "check_encoder", "check_mechanism", "check_retriever"]
