@@ -9,7 +9,7 @@ import pytest
 
 from quipukit.report.write import write_report
 from tests.example_results import make_result
-from tests.report.results import hostile_result
+from tests.report.results import hostile_result, two_attackers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,6 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "plain": [make_result()],
         "hostile": [hostile_result()],
         "bare": [make_result(judged=False)],
+        "attackers": [two_attackers(make_result(mechanisms=("CMP", "AEA", "Identity")))],
         "several": [make_result(systems=("one", "two")), make_result(name="bare", judged=False)],
     }
     return {name: write_report(own, folder / name, formats=()) for name, own in results.items()}
@@ -187,5 +188,17 @@ def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
     assert not page.locator("#plane").is_visible()
     page.select_option("#view", "1")
     assert page.locator("#plane").is_visible()
+    assert faults == []
+    page.context.close()
+
+
+def test_two_attackers(browser: "Browser", pages: dict[str, Path]) -> None:
+    page, faults = open_page(browser, pages["attackers"])
+    page.click("#plane .segments button:has-text('Words motivated')")
+    assert "Words motivated attacker (RR)" in page.evaluate(
+        "document.getElementById('plot-plane').layout.xaxis.title.text"
+    )
+    shown = page.locator("#example").inner_text()
+    assert "guessed by QuIA" in shown and "guessed by Words" in shown and "what a guess" in shown
     assert faults == []
     page.context.close()

@@ -145,7 +145,7 @@ def test_risk_counts_every_query_that_was_sent(village: Path, tmp_path: Path) ->
     means = [rows.groupby(["mechanism", "value", "measure"])["score"].mean() for rows in (risks, judged_alone)]
     assert (means[0] != means[1]).any(), "or nothing was tested"
     (view,) = views_of([found])
-    listed = view.points.set_index(["mechanism", "value", "attacker"])
+    listed = view.points.set_index(["mechanism", "value", "persona"])
     for setting, row in points.iterrows():
         assert listed.loc[setting, "risk"] == pytest.approx(row["risk"])
         assert listed.loc[setting, "utility"] == pytest.approx(row["utility"])

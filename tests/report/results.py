@@ -99,3 +99,18 @@ def without_originals(result: Result, held: int = 0) -> Result:
     scores = result.scores.assign(score=result.scores["score"].mask(lost, 0.0))
     manifest = {**result.manifest, "log": {**result.manifest["log"], "inject": False, "in_log": held}}
     return replace(result, ranks=ranks, scores=scores, manifest=manifest)
+
+
+def two_attackers(result: Result, name: str = "Words") -> Result:
+    """Return the result with a second attacker that is half as successful and guesses other texts."""
+    scores, ranks, guesses = result.scores, result.ranks, result.guesses
+    risks = scores[scores["side"] == "risk"]
+    first = guesses if "attacker" in guesses else guesses.assign(attacker="QuIA")
+    return replace(
+        result,
+        scores=pd.concat([scores, risks.assign(attacker=name, score=risks["score"] / 2)], ignore_index=True),
+        ranks=pd.concat([ranks, ranks.assign(attacker=name, log_rank=ranks["log_rank"] + 1)], ignore_index=True),
+        guesses=pd.concat(
+            [first, first.assign(attacker=name, query="what " + first["query"], hit=0)], ignore_index=True
+        ),
+    )

@@ -11,8 +11,10 @@ from quipukit.report.views import views_of
 from tests.example_results import make_result
 from tests.report.pages import write
 from tests.report.results import (
+    SMALL,
     narrow_result,
     only,
+    two_attackers,
 )
 
 
@@ -54,3 +56,14 @@ def test_the_ceiling_that_the_log_puts_on_risk_is_told(tmp_path: Path) -> None:
     page = html.unescape(write(replace(result, manifest=manifest, ranks=ranks), tmp_path / "one"))
     assert "the attacker's log holds 1 of the 12 originals" in page and "no risk can exceed 0.083" in page
     assert "Nothing is recommended" in page and "Use " not in page.split("</article>")[0]
+
+
+def test_two_attackers_have_a_finding_each() -> None:
+    (view,) = views_of([two_attackers(only(make_result(), SMALL))])
+    found = {finding.attacker: finding for finding in narrative.findings(view)}
+    assert set(found) == set(view.labels) and len(found) == 6
+    assert found["Words lazy"].reads == found["QuIA lazy"].reads == "takes the first guess (P@1)"
+    for attacker in ("QuIA", "Words"):
+        advice = view.result.recommend(attacker=attacker, persona="active").sentence
+        assert found[f"{attacker} active"].within == advice
+    assert found["QuIA active"].within != found["Words active"].within

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,6 +14,7 @@ from tests.report.results import (
     by_name,
     only,
     renamed,
+    two_attackers,
 )
 
 
@@ -48,7 +50,7 @@ def test_many_mechanisms_can_still_be_told_apart() -> None:
 
 def test_nothing_found_is_not_shown_as_nothing_to_find(view: View) -> None:
     """0 of 12 queries: the report said [0.000, 0.000]."""
-    none = view.points[(view.points["risk"] == 0) & (view.points["attacker"] == "active")]
+    none = view.points[(view.points["risk"] == 0) & (view.points["label"] == "active")]
     assert len(none) and none["risk_high"].round(3).unique().tolist() == [0.265]
 
 
@@ -68,3 +70,22 @@ def test_means_and_intervals_are_over_the_same_queries(view: View) -> None:
 def test_no_result() -> None:
     with pytest.raises(InputError, match="no result"):
         views_of([])
+
+
+def test_two_attackers_are_named_with_their_personas(view: View) -> None:
+    assert view.labels == ["lazy", "active", "motivated"] and view.attackers == ["QuIA"]
+    (both,) = views_of([two_attackers(view.result)])
+    assert set(both.labels) == {f"{who} {how}" for who in ("QuIA", "Words") for how in view.labels}
+    assert (both.attacker("Words lazy"), both.persona("Words lazy")) == ("Words", "lazy")
+    for label in view.labels:
+        own, quia, words = (
+            each.curve("CMP", name)["risk"].to_numpy()
+            for each, name in ((view, label), (both, f"QuIA {label}"), (both, f"Words {label}"))
+        )
+        assert np.array_equal(own, quia) and np.allclose(words, own / 2)
+    scores = both.scores
+    assert len(scores) == 2 * len(view.scores) and set(scores["attacker"]) == {"QuIA", "Words"}
+    known = view.scores.set_index(["mechanism", "persona"])["quipu"]
+    mine = scores[scores["attacker"] == "QuIA"].set_index(["mechanism", "persona"])["quipu"]
+    assert mine.to_dict() == known.to_dict(), "a second attacker changes nothing for the first"
+    assert scores.groupby("label")["best"].sum().eq(1).all()

@@ -93,7 +93,7 @@ def print_report(made: "Report", points: bool = False) -> None:
         if wide_enough(_WIDE):
             shown.append((name, tables.table_1([view])))
         else:
-            shown += [(name, tables.table_1([view], [who])) for who in view.attackers]
+            shown += [(name, tables.table_1([view], [label])) for label in view.labels]
     for number, (name, table) in enumerate(shown, 1):
         # One caption, below the last table, explains the marks of all.
         caption = tables.table_1(judged).caption if number == len(shown) else ""
@@ -126,7 +126,7 @@ def _print_points(view: "View", name: str, every: bool) -> None:
     )
     rows = [[spec, *cells] for spec, cells in settings.items()]
     title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
-    print_table(title, ["setting", view.measure, "kept", *view.attackers], rows, _wrapped(caption))
+    print_table(title, ["setting", view.measure, "kept", *view.labels], rows, _wrapped(caption))
 
 
 def _print_table(table: "ReportTable", title: str, caption: str, strategies: bool = True) -> None:

@@ -52,7 +52,8 @@ def _view(view: View, examples: bool) -> dict[str, Any]:
         "name": view.name,
         "judged": view.judged,
         "measure": view.measure,
-        "attackers": [{"name": who, "risk": risk_name(who)} for who in view.attackers],
+        "attackers": [{"name": label, "risk": risk_name(label)} for label in view.labels],
+        "several": len(view.attackers) > 1,
         "mechanisms": [_mechanism(view, name) for name in view.mechanisms],
         "references": [_mechanism(view, name) for name in view.references],
         "examples": examples_of(view) if examples else [],
@@ -60,7 +61,7 @@ def _view(view: View, examples: bool) -> dict[str, Any]:
 
 
 def _mechanism(view: View, name: str) -> dict[str, Any]:
-    first = view.curve(name, view.attackers[0])
+    first = view.curve(name, view.labels[0])
     return {
         "name": name,
         "strategy": view.result.strategies[name],
@@ -69,24 +70,24 @@ def _mechanism(view: View, name: str) -> dict[str, Any]:
         "names": [format_value(value) for value in first["value"]],
         "utility": _rounded(first["utility"]) if view.judged else [],
         "utility_bounds": _bounds(first, "utility") if view.judged else [],
-        "risk": {who: _rounded(view.curve(name, who)["risk"]) for who in view.attackers},
-        "risk_bounds": {who: _bounds(view.curve(name, who), "risk") for who in view.attackers},
-        "score": {who: _score(view, name, who) for who in view.attackers},
-        "labels": {who: _labels(view, name, who) for who in view.attackers} if view.judged else {},
+        "risk": {label: _rounded(view.curve(name, label)["risk"]) for label in view.labels},
+        "risk_bounds": {label: _bounds(view.curve(name, label), "risk") for label in view.labels},
+        "score": {label: _score(view, name, label) for label in view.labels},
+        "labels": {label: _labels(view, name, label) for label in view.labels} if view.judged else {},
     }
 
 
-def _score(view: View, name: str, who: str) -> str:
-    row = view.score_of(name, who)
+def _score(view: View, name: str, label: str) -> str:
+    row = view.score_of(name, label)
     if row is None:
         return ""
     parts = [*scores_text(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
     return typeset(" \N{MIDDLE DOT} ".join(parts))
 
 
-def _labels(view: View, name: str, who: str) -> list[list[str]]:
-    references = (view.curve(other, who).iloc[0] for other in view.references)
-    return plane_labels(view.curve(name, who), [(float(row["risk"]), float(row["utility"])) for row in references])
+def _labels(view: View, name: str, label: str) -> list[list[str]]:
+    references = (view.curve(other, label).iloc[0] for other in view.references)
+    return plane_labels(view.curve(name, label), [(float(row["risk"]), float(row["utility"])) for row in references])
 
 
 def plane_labels(curve: Any, others: Sequence[tuple[float, float]] = ()) -> list[list[str]]:

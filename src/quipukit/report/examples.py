@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import pandas as pd
+
 from quipukit.report.views import View
 from quipukit.specs import format_value
 
@@ -20,8 +22,8 @@ def example_queries(view: View) -> list[str]:
 def examples_of(view: View) -> list[dict[str, Any]]:
     """Return the example queries, each with its settings, mechanism by mechanism.
 
-    A setting has ``value``, ``rank`` (of the original among the attacker's guesses, None where it was not found),
-    ``sent`` and ``guesses``, pairs of a text and whether it is the original.
+    A setting has ``value``, ``sent`` (texts), and per attacker a list of ``attacker``, ``rank`` (of the original among
+    the guesses, None where it was not found) and ``guesses``, pairs of a text and whether it is the original.
     """
     result = view.result
     qids = example_queries(view)
@@ -31,20 +33,25 @@ def examples_of(view: View) -> list[dict[str, Any]]:
     texts = dict(zip(result.queries["qid"], result.queries["query"], strict=True))
     keys = ["mechanism", "value", "qid"]
 
-    def of_seed(frame: Any) -> Any:
+    def of_seed(frame: pd.DataFrame) -> pd.DataFrame:
         return frame[(frame["seed"] == seed) & frame["qid"].isin(qids)]
 
-    sent: dict[Any, list[str]] = {}
+    sent: dict[tuple[Any, ...], list[str]] = {}
     for *key, query in of_seed(result.obfuscated).sort_values("variant", kind="stable")[[*keys, "query"]].to_numpy():
         sent.setdefault(tuple(key), []).append(query)
-    guessed: dict[Any, list[tuple[str, bool]]] = {}
-    rows = of_seed(result.guesses).sort_values("guess", kind="stable")[[*keys, "query", "hit"]]
-    for *key, query, hit in rows.to_numpy():
-        guessed.setdefault(tuple(key), []).append((query, bool(hit)))
-    # The first attacker alone: further ones share the queries, and the guesses are those of the first.
-    ranks = of_seed(result.ranks)
-    ranks = ranks[ranks["attacker"] == ranks["attacker"].iloc[0]] if len(ranks) else ranks
-    ranked = {tuple(key): rank for *key, rank in ranks[[*keys, "log_rank"]].to_numpy()}
+    guesses: dict[tuple[Any, ...], list[tuple[str, bool]]] = {}
+    rows = _with_attacker(of_seed(result.guesses), view).sort_values("guess", kind="stable")
+    for *key, query, hit in rows[[*keys, "attacker", "query", "hit"]].to_numpy():
+        guesses.setdefault(tuple(key), []).append((query, bool(hit)))
+    ranks = of_seed(result.ranks)[[*keys, "attacker", "log_rank"]].to_numpy()
+    ranked = {tuple(key): rank for *key, rank in ranks}
+    attackers = [name for name in view.attackers if name in set(rows["attacker"])]
+
+    def attack(mechanism: str, value: float, qid: str, attacker: str) -> dict[str, Any]:
+        key = (mechanism, value, qid, attacker)
+        rank = _rank(ranked.get(key, math.inf))
+        return {"attacker": attacker, "rank": rank, "guesses": guesses.get(key, [])[:GUESSES]}
+
     grid = view.settings[["mechanism", "value"]].to_numpy()
     return [
         {
@@ -54,15 +61,19 @@ def examples_of(view: View) -> list[dict[str, Any]]:
                 {
                     "mechanism": mechanism,
                     "value": value,
-                    "rank": _rank(ranked.get((mechanism, value, qid), math.inf)),
                     "sent": _distinct(sent.get((mechanism, value, qid), []))[:VARIANTS],
-                    "guesses": guessed.get((mechanism, value, qid), [])[:GUESSES],
+                    "attacks": [attack(mechanism, value, qid, attacker) for attacker in attackers],
                 }
                 for mechanism, value in grid
             ],
         }
         for qid in qids
     ]
+
+
+def _with_attacker(guesses: pd.DataFrame, view: View) -> pd.DataFrame:
+    """Return guesses that name their attacker; those of earlier versions are the first attacker's."""
+    return guesses if "attacker" in guesses.columns else guesses.assign(attacker=view.attackers[0])
 
 
 def _distinct(texts: list[str]) -> list[str]:

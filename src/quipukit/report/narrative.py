@@ -13,7 +13,7 @@ from quipukit.report.wording import capitalized, join
 from quipukit.settings import setting_name
 
 BUDGET = 0.1
-ATTACKERS = {
+_PERSONAS = {
     "lazy": "takes the first guess (P@1)",
     "active": "reads the first ten guesses (R@10)",
     "motivated": "reads on until the original appears (RR)",
@@ -37,7 +37,7 @@ class Finding:
     """What a view says about one attacker: by QuIPU, by hypervolume, and within a risk budget."""
 
     attacker: str
-    what: str
+    reads: str  # how far down the ranking
     leaders: tuple[Leader, ...]
     within: str
 
@@ -45,8 +45,13 @@ class Finding:
 def findings(view: View) -> list[Finding]:
     """Return the best mechanism against every attacker, and what is found at a risk of at most 10 %."""
     return [
-        Finding(who, ATTACKERS.get(who, ""), tuple(_leader(view, who, score) for score in SCORES), _within(view, who))
-        for who in view.attackers
+        Finding(
+            attacker=label,
+            reads=_PERSONAS.get(view.persona(label), ""),
+            leaders=tuple(_leader(view, label, score) for score in SCORES),
+            within=_within(view, label),
+        )
+        for label in view.labels
     ]
 
 
@@ -58,7 +63,7 @@ def lead(view: View) -> str:
             "evaluate again to get utility, the risk-utility plane and the QuIPU score."
         )
     ends = {
-        name: float(view.curve(name, view.attackers[0])["utility"].iloc[0])
+        name: float(view.curve(name, view.labels[0])["utility"].iloc[0])
         for name in (ORIGINAL, "Random")
         if name in view.references
     }
@@ -83,26 +88,26 @@ def lead(view: View) -> str:
 def safest(view: View) -> list[tuple[str, str]]:
     """Return, for a view without utility, the lowest risk against every attacker and its setting."""
     lines = []
-    for who in view.attackers:
-        rows = view.points[(view.points["attacker"] == who) & view.points["mechanism"].isin(view.mechanisms)]
+    for label in view.labels:
+        rows = view.points[(view.points["label"] == label) & view.points["mechanism"].isin(view.mechanisms)]
         if len(rows):
             row = rows.loc[rows["risk"].idxmin()]
             if not view.result.in_log:
-                lines.append((who, f"none: {view.result.log_ceiling}"))
+                lines.append((label, f"none: {view.result.log_ceiling}"))
                 continue
             name = setting_name(row["mechanism"], row["parameter"], row["value"])
             # The setting's own interval would not account for choosing the lowest of many.
             bound = f"at most {number(row['risk_bound'])} on new queries"
             chosen = f"corrected for the choice among {len(rows)} settings"
-            lines.append((who, f"{name}: {number(row['risk'])}, {bound}, {chosen}"))
+            lines.append((label, f"{name}: {number(row['risk'])}, {bound}, {chosen}"))
     return lines
 
 
-def _leader(view: View, who: str, score: Score) -> Leader:
+def _leader(view: View, label: str, score: Score) -> Leader:
     by, prefix = {"quipu": "QuIPU", "hypervolume": "hypervolume"}[score], SCORES[score]
     if not view.result.in_log:
         return Leader(by, "none", "", "", "", capitalized(view.result.log_ceiling))
-    scores = view.scores[view.scores["attacker"] == who]
+    scores = view.scores[view.scores["label"] == label]
     ranked = ranked_by(score, scores)
     unranked = _unranked(scores[~scores["rankable"]]) if score == "quipu" else ""
     if ranked.empty:
@@ -144,12 +149,18 @@ def _unranked(scores: pd.DataFrame) -> str:
     return " ".join([f"Not ranked: {join(names)}.", *dict.fromkeys(why[one] for one in scores["unranked"])])
 
 
-def _within(view: View, who: str) -> str:
+def _within(view: View, label: str) -> str:
     """Return what `recommend` says for a risk budget of 10 %, or why it recommends nothing."""
     if not view.mechanisms:
         return ""
     try:
-        advice = view.result.recommend(max_risk=BUDGET, **view.who(who), measure=view.measure, system=view.system)
+        advice = view.result.recommend(
+            max_risk=BUDGET,
+            attacker=view.attacker(label),
+            persona=view.persona(label),
+            measure=view.measure,
+            system=view.system,
+        )
     except InputError as refusal:
         return f"Nothing is recommended: {refusal}"
     return advice.sentence

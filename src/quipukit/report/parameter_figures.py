@@ -20,7 +20,7 @@ def by_parameter(view: View, looks: Mapping[str, Look]) -> "Figure":
     """Return utility beside the three risks, against the parameter; one row of panels a parameter."""
     with styled():
         parameters = [name for name in dict.fromkeys(view.settings["parameter"]) if name]
-        sides = [("utility", "")] * view.judged + [("risk", who) for who in view.attackers]
+        sides = [("utility", "")] * view.judged + [("risk", label) for label in view.labels]
         heights = [2.3 if name == "epsilon" else 1.6 for name in parameters]
         figure = new_figure(max(2.35 * len(sides), 4), sum(heights) + 0.5)
         grid = figure.subplots(
@@ -28,11 +28,11 @@ def by_parameter(view: View, looks: Mapping[str, Look]) -> "Figure":
         )
         for row, parameter in zip(grid, parameters, strict=True):
             names = [name for name in view.mechanisms if view.parameter_of(name) == parameter]
-            for axes, (side, who) in zip(row, sides, strict=True):
-                _against(axes, view, names, side, who or view.attackers[0], looks)
+            for axes, (side, label) in zip(row, sides, strict=True):
+                _against(axes, view, names, side, label or view.labels[0], looks)
                 axes.set_xlabel(safe(parameter))
                 axes.set_title(
-                    safe(view.measure) if side == "utility" else f"risk, {who} ({risk_name(who)})", loc="left"
+                    safe(view.measure) if side == "utility" else f"risk, {label} ({risk_name(label)})", loc="left"
                 )
         handles: dict[str, Artist] = {}
         for axes in grid.flat:
@@ -49,13 +49,13 @@ def by_parameter(view: View, looks: Mapping[str, Look]) -> "Figure":
         return figure
 
 
-def _against(axes: "Axes", view: View, names: Sequence[str], side: str, who: str, looks: Mapping[str, Look]) -> None:
+def _against(axes: "Axes", view: View, names: Sequence[str], side: str, label: str, looks: Mapping[str, Look]) -> None:
     axes.grid(True)
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 0.5, 1] if names and view.parameter_of(names[0]) != "epsilon" else [0, 0.2, 0.4, 0.6, 0.8, 1])
     values: set[float] = set()
     for name in names:
-        curve = view.curve(name, who)
+        curve = view.curve(name, label)
         look = looks[name]
         values.update(curve["value"])
         axes.fill_between(
@@ -71,7 +71,7 @@ def _against(axes: "Axes", view: View, names: Sequence[str], side: str, who: str
             clip_on=False,
         )
     for name, dashes in zip(view.references, ((5, 3), (1, 2)), strict=False):
-        rows = view.curve(name, who)
+        rows = view.curve(name, label)
         axes.axhline(float(rows[side].iloc[0]), color=INK, linewidth=0.8, dashes=dashes, label=safe(name), zorder=1)
     if min(values, default=0.0) > 0 and max(values) / min(values) > 10:
         from matplotlib.ticker import NullLocator

@@ -25,7 +25,7 @@ CORNERS = (
 )
 
 
-def plane(view: View, who: str, looks: Mapping[str, Look]) -> "Figure":
+def plane(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
     """Return all curves against one attacker in one plane, with as many settings labeled as there is room for."""
     with styled():
         # A square of 4.1 inches, and room for the longest name and for all of them beside it.
@@ -33,10 +33,10 @@ def plane(view: View, who: str, looks: Mapping[str, Look]) -> "Figure":
         width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.52 * len(names) + 0.5)
         figure = new_figure(width, height)
         axes = axes_at(figure, 0.55, 0.1, 4.1, 4.1)
-        corners = _frame(axes, view, who)
+        corners = _frame(axes, view, label)
         for name in view.mechanisms:
-            _curve(axes, view.curve(name, who), looks[name], label=_legend(view, name, who))
-        _references(axes, view, who)
+            _curve(axes, view.curve(name, label), looks[name], label=_legend(view, name, label))
+        _references(axes, view, label)
         figure.legend(
             loc="upper left",
             bbox_to_anchor=(4.75 / width, 1 - 0.02 / height),
@@ -45,13 +45,13 @@ def plane(view: View, who: str, looks: Mapping[str, Look]) -> "Figure":
             handlelength=3.2,
             labelspacing=0.7,
         )
-        boxes = [_extent(text) for text in corners] + _markers(axes, view, who, names)
+        boxes = [_extent(text) for text in corners] + _markers(axes, view, label, names)
         for name in view.mechanisms:
-            boxes += _label(axes, view.curve(name, who), looks[name], boxes, radii=(3, 6), size=6)
+            boxes += _label(axes, view.curve(name, label), looks[name], boxes, radii=(3, 6), size=6)
         return figure
 
 
-def panels(view: View, who: str, looks: Mapping[str, Look]) -> "Figure":
+def panels(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
     """Return one plane a mechanism, all its settings labeled, the others in gray behind."""
     with styled():
         columns = min(4 if len(view.mechanisms) > 6 else 3, len(view.mechanisms))
@@ -61,28 +61,28 @@ def panels(view: View, who: str, looks: Mapping[str, Look]) -> "Figure":
         for turn, name in enumerate(view.mechanisms):
             row, column = divmod(turn, columns)
             axes = axes_at(figure, 0.55 + 2.2 * column, 0.6 + 2.68 * row, 2.05, 2.05)
-            _frame(axes, view, who, small=True)
+            _frame(axes, view, label, small=True)
             for other in view.mechanisms:
                 if other != name:
-                    rows_of = view.curve(other, who)
+                    rows_of = view.curve(other, label)
                     axes.plot(rows_of["risk"], rows_of["utility"], color=PALE, linewidth=0.8, zorder=1)
-            _curve(axes, view.curve(name, who), looks[name])
-            _references(axes, view, who, small=True)
-            axes.set_title(_legend(view, name, who), loc="left", linespacing=1.25)
+            _curve(axes, view.curve(name, label), looks[name])
+            _references(axes, view, label, small=True)
+            axes.set_title(_legend(view, name, label), loc="left", linespacing=1.25)
             last = turn + columns >= len(view.mechanisms)
             axes.tick_params(labelbottom=last, labelleft=column == 0)
-            curve = view.curve(name, who)
-            boxes = [*_markers(axes, view, who, [name, *view.references]), *_line(axes, curve)]
+            curve = view.curve(name, label)
+            boxes = [*_markers(axes, view, label, [name, *view.references]), *_line(axes, curve)]
             _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, all_of_them=True)
         marks = zip(("+", "\N{MULTIPLICATION SIGN}"), view.references, strict=False)
         told = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
-        words = f"risk against the {who} attacker ({risk_name(who)}){told}"
+        words = f"risk against the {label} attacker ({risk_name(label)}){told}"
         figure.supxlabel(words, fontsize=8, x=0.5 + 0.2 / width, y=0.08 / height, va="bottom")
         figure.supylabel(f"utility ({safe(view.measure)})", fontsize=8, x=0.08 / width, ha="left")
         return figure
 
 
-def _frame(axes: "Axes", view: View, who: str, small: bool = False) -> list[Any]:
+def _frame(axes: "Axes", view: View, label: str, small: bool = False) -> list[Any]:
     axes.set_xlim(-0.06, 1.06)
     axes.set_ylim(-0.06, 1.06)
     axes.set_aspect("equal")
@@ -93,7 +93,7 @@ def _frame(axes: "Axes", view: View, who: str, small: bool = False) -> list[Any]
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.9, dashes=(5, 3), zorder=1.5)
     if small:
         return []
-    axes.set_xlabel(f"risk against the {who} attacker ({risk_name(who)})")
+    axes.set_xlabel(f"risk against the {label} attacker ({risk_name(label)})")
     axes.set_ylabel(f"utility ({safe(view.measure)})")
     drawn = []
     for x, y, text in CORNERS:
@@ -142,9 +142,9 @@ def _curve(axes: "Axes", curve: pd.DataFrame, look: Look, label: str = "") -> No
     )
 
 
-def _references(axes: "Axes", view: View, who: str, small: bool = False) -> None:
+def _references(axes: "Axes", view: View, label: str, small: bool = False) -> None:
     for name, marker in zip(view.references, ("+", "x", "1", "2"), strict=False):
-        rows = view.curve(name, who)
+        rows = view.curve(name, label)
         axes.plot(
             rows["risk"],
             rows["utility"],
@@ -202,10 +202,10 @@ def _label(
     return added
 
 
-def _markers(axes: "Axes", view: View, who: str, names: Iterable[str]) -> list[Box]:
+def _markers(axes: "Axes", view: View, label: str, names: Iterable[str]) -> list[Box]:
     """Return the boxes that markers cover, in pixels."""
     half = 2.6 * axes.figure.dpi / 72
-    return around(_pixels(axes, pd.concat([view.curve(name, who) for name in names])), half)
+    return around(_pixels(axes, pd.concat([view.curve(name, label) for name in names])), half)
 
 
 def _line(axes: "Axes", curve: pd.DataFrame) -> list[Box]:
@@ -222,8 +222,8 @@ def _extent(text: Any) -> Box:
     return Box(bounds.x0, bounds.y0, bounds.x1, bounds.y1)
 
 
-def _legend(view: View, name: str, who: str) -> str:
-    row = view.score_of(name, who)
+def _legend(view: View, name: str, label: str) -> str:
+    row = view.score_of(name, label)
     if row is None:
         return wrapped(name, 32)
     told = name if row["rankable"] else f"{name} (not ranked)"

@@ -22,77 +22,91 @@ from quipukit.results import NO_ORIGINALS, Result
 
 REFERENCE = "reference"
 ALPHA = 0.05
-# The two scores that rank, and what the columns of their marks begin with.
+# The two scores by which mechanisms are ranked, and the prefix of the columns with their marks.
 SCORES: dict[Score, str] = {"quipu": "", "hypervolume": "hypervolume_"}
-
-_KEYS = [*SETTING, "attacker"]
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One result and one of its systems; ``system`` is None where nothing was judged, and there is risk alone."""
+    """One result and one of its search systems; ``system`` is None where nothing was judged and there is only risk.
+
+    An attacker ranks the log, a persona says how far down it reads. The frames hold both, and ``label``, the name of
+    the pair for people (see `risk_label`): "lazy", or "QuIA lazy" where the result has several attackers.
+    """
 
     name: str
     result: Result
     system: str | None
     measure: str
-    run: str = ""  # what the result is called among those of the report
+    run: str = ""  # the name of the result within the report
 
     @property
     def judged(self) -> bool:
-        """Tell whether there is a utility."""
+        """Whether there is utility."""
         return self.system is not None
 
     @functools.cached_property
+    def labels(self) -> list[str]:
+        """Return the labels of all attackers and personas, in the order of the scores: lazy, active, motivated."""
+        return list(self._pairs)
+
+    def attacker(self, label: str) -> str:
+        """Return the attacker behind a label."""
+        return self._pairs[label][0]
+
+    def persona(self, label: str) -> str:
+        """Return the persona behind a label."""
+        return self._pairs[label][1]
+
+    @functools.cached_property
     def attackers(self) -> list[str]:
-        """Return what the risks are called, in the order of the scores: lazy, active, motivated (see `risk_label`)."""
-        return list(dict.fromkeys(self.risks["attacker"]))
+        """Return the attackers of the result: those who ranked the log."""
+        return list(dict.fromkeys(self._risks["attacker"]))
 
     @functools.cached_property
     def mechanisms(self) -> list[str]:
-        """Return the mechanisms to be ranked: all but the references."""
+        """Return the mechanisms to rank: all but the references."""
         strategies = self.result.strategies
         return [name for name in self.result.mechanisms if strategies[name] != REFERENCE]
 
     @functools.cached_property
     def references(self) -> list[str]:
-        """Return the mechanisms that mark what is possible: Identity, Random."""
+        """Return the mechanisms that show what is possible: Identity, Random."""
         return [name for name in self.result.mechanisms if name not in self.mechanisms]
 
     @functools.cached_property
     def queries(self) -> tuple[int, int]:
-        """Return how many queries were sent, and for how many of them there is a utility."""
+        """Return the number of queries sent, and of those that have a utility."""
         judged = self._utilities["qid"].nunique() if self.judged else 0
         return len(self.result.queries), judged
 
     @functools.cached_property
     def settings(self) -> pd.DataFrame:
-        """Return the settings, those of a mechanism from most to least hidden."""
+        """Return the settings, those of a mechanism from most to least private."""
         return by_parameter(self.result.settings, self.result.hides_more)
 
     @functools.cached_property
     def risks(self) -> pd.DataFrame:
-        """Return the mean risk of every setting and attacker: risk, its interval (risk_low, risk_high), and risk_bound.
+        """Return the mean risk of every setting and label: risk, its interval (risk_low, risk_high), and risk_bound.
 
-        The bound holds for all settings but the references together, so that it survives the choice of one of them;
-        like that of `quipukit.recommend` it is for queries that the attacker's log holds.
+        The bound holds for all settings but the references at once, so it remains valid after choosing one of them;
+        like that of `quipukit.recommend` it covers queries that the attacker's log holds.
         """
         seeds = len(self.result.seeds)
         alpha = 2 * tail(LEVEL) / max(1, int(self.result.settings["mechanism"].isin(self.mechanisms).sum()))
         parts = []
-        for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
+        for (_, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
             hits = are_hits(str(measure), seeds)
-            means, side = _means(
-                rows.assign(attacker=self._label(str(attacker), persona_of(str(measure)))), "risk", hits
-            )
+            means, side = _means(rows, "risk", hits)
+            means.insert(means.columns.get_loc("attacker") + 1, "persona", persona_of(str(measure)))
             held = np.isin(sorted(set(rows["qid"])), sorted(self.result.in_log))
             bound = upper_bounds(side.scores[held], alpha, hits=hits) if held.any() else np.nan
             parts.append(means.assign(risk_bound=bound))
-        return pd.concat(parts, ignore_index=True)
+        return self._labeled(pd.concat(parts, ignore_index=True))
 
     @functools.cached_property
     def points(self) -> pd.DataFrame:
-        """Return risk and utility of every setting and attacker, each with its interval, from most to least hidden.
+        """Return risk and utility of every setting and label, each with its interval, from most to least private.
 
         ``ceiling`` is what the original finds among as many documents, ``kept`` the share of it that a setting finds
         (NaN where it was not measured), ``pooled`` and ``pooled_share`` how many documents these are.
@@ -107,46 +121,47 @@ class View:
 
     @functools.cached_property
     def ceilings(self) -> pd.DataFrame:
-        """Return for every setting what the original finds among as many documents; no row where it was not run."""
+        """Return what the original finds among as many documents as each setting; no row where it was not measured."""
         scores = self.result.ceilings(self.system)
         means = scores[scores["measure"] == self.measure].groupby(list(SETTING), sort=False)["score"].mean()
         return means.rename("ceiling").reset_index()
 
     @functools.cached_property
     def scores(self) -> pd.DataFrame:
-        """Return QuIPU and hypervolume of every mechanism and attacker with intervals, companions, flags and marks.
+        """Return QuIPU and hypervolume of every mechanism and label with intervals, companions, flags and marks.
 
-        Beside the columns of `Result.quipu` and of `quipu_table`: best (of this attacker), p_holm (of the difference
-        to the best) and worse (p_holm below 0.05); and the same of the hypervolume, as hypervolume_best and so on. A
+        Beside the columns of `Result.quipu` and of `quipu_table`: best (of this label), p_holm (of the difference to
+        the best) and worse (p_holm below 0.05); and the same for the hypervolume, as hypervolume_best and so on. A
         curve that is not ``rankable`` is never the best: its QuIPU is not ranked, and where its volume is the largest,
-        no volume is called best. ``unranked`` says why: what `why_unranked` says, or NO_ORIGINALS, for where the
-        attacker's log holds none of the originals, every risk is 0 whatever is sent.
+        no volume is called best. ``unranked`` says why: the text of `why_unranked`, or NO_ORIGINALS: where the
+        attacker's log holds none of the originals, every risk is 0 for any mechanism.
         """
         table = self._scored.copy()
         for score, prefix in SCORES.items():
             ranked = ranked_by(score, table)
-            best = ranked.loc[ranked.groupby("attacker", sort=False)[score].idxmax()] if len(ranked) else ranked
+            best = ranked.loc[ranked.groupby("label", sort=False)[score].idxmax()] if len(ranked) else ranked
             best = best[best["rankable"].astype(bool)]  # where another curve has the largest volume, none is best
-            champions = dict(zip(best["attacker"], best["mechanism"], strict=True))
-            names = list(zip(table["attacker"], table["mechanism"], strict=True))
-            p_values = self._to_the_best(champions, score)
-            table[f"{prefix}best"] = [champions.get(attacker) == mechanism for attacker, mechanism in names]
+            champions = dict(zip(best["label"], best["mechanism"], strict=True))
+            names = list(zip(table["label"], table["mechanism"], strict=True))
+            p_values = self._p_to_the_best(champions, score)
+            table[f"{prefix}best"] = [champions.get(label) == mechanism for label, mechanism in names]
             table[f"{prefix}p_holm"] = [p_values.get(name, np.nan) for name in names]
             table[f"{prefix}worse"] = (table[f"{prefix}p_holm"] < ALPHA) & ~table[f"{prefix}best"]
         return table
 
     @functools.cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Return the paired differences between all mechanisms but the references; no row where there is one alone.
+        """Return the paired differences between all mechanisms but the references; no row where there is only one.
 
-        ``score`` says of what: quipu, between the curves that can be ranked, or hypervolume.
+        ``score`` names the score: quipu, between the curves that can be ranked, or hypervolume.
         """
         if len(self.mechanisms) < 2:
-            return pd.DataFrame(columns=["score", "first", "second", "attacker", "difference", "p", "p_holm"])
+            columns = ["score", "first", "second", "attacker", "persona", "difference", "p", "p_holm", "label"]
+            return pd.DataFrame(columns=columns)
         pairs = len(list(itertools.combinations(self.mechanisms, 2)))
         # No p-value is below 2 / (B + 1): with too few replicates Holm's correction would leave nothing significant.
         replicates = max(REPLICATES, 200 * pairs)
-        found = []
+        parts = []
         for score in SCORES:
             table = compare(
                 self._risks,
@@ -158,38 +173,38 @@ class View:
             )
             table = self._labeled(table)
             table.insert(0, "score", score)
-            found.append(table if score == "hypervolume" else self._ranked_pairs(table))
-        return pd.concat(found, ignore_index=True)
+            parts.append(table if score == "hypervolume" else self._ranked_pairs(table))
+        return pd.concat(parts, ignore_index=True)
 
     def _ranked_pairs(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Leave out the pairs of which one cannot be ranked: no difference of such scores means anything."""
+        """Leave out the pairs in which one cannot be ranked: a difference of such scores means nothing."""
         others = self._scored[~self._scored["rankable"]]
-        out = set(zip(others["mechanism"], others["attacker"], strict=True))
-        return table[[not {(row.first, row.attacker), (row.second, row.attacker)} & out for row in table.itertuples()]]
+        out = set(zip(others["mechanism"], others["label"], strict=True))
+        return table[[not {(row.first, row.label), (row.second, row.label)} & out for row in table.itertuples()]]
 
     @functools.cached_property
     def _scored(self) -> pd.DataFrame:
         table = self._labeled(self.result.quipu(self.system, self.measure))
-        companions = self._labeled(quipu_table(self._joined)).drop(columns=["collection", "quipu", "hypervolume"])
-        table = table.merge(companions, on=["mechanism", "attacker", "measure"])
+        companions = quipu_table(self._joined).drop(columns=["collection", "quipu", "hypervolume"])
+        table = table.merge(companions, on=["mechanism", "attacker", "persona", "measure"])
         if not self.result.in_log:
             table = table.assign(rankable=False, unranked=NO_ORIGINALS)
         return table[table["mechanism"].isin(self.mechanisms)].reset_index(drop=True)
 
-    def score_of(self, mechanism: str, attacker: str) -> dict[str, Any] | None:
-        """Return the row of one mechanism and attacker in `scores`, None where there is none."""
-        return self._rows.get((mechanism, attacker))
+    def score_of(self, mechanism: str, label: str) -> dict[str, Any] | None:
+        """Return the row of one mechanism and label in `scores`, None where there is none."""
+        return self._rows.get((mechanism, label))
 
     def parameter_of(self, mechanism: str) -> str:
-        """Return the name of a mechanism's parameter; empty where it has none."""
+        """Return the name of a mechanism's parameter, empty where it has none."""
         return str(self.settings.loc[self.settings["mechanism"] == mechanism, "parameter"].iloc[0])
 
-    def curve(self, mechanism: str, attacker: str) -> pd.DataFrame:
-        """Return the points of one mechanism and attacker, from most to least hidden."""
-        return self._curves.get((mechanism, attacker), self.points.iloc[:0])
+    def curve(self, mechanism: str, label: str) -> pd.DataFrame:
+        """Return the points of one mechanism and label, from most to least private."""
+        return self._curves.get((mechanism, label), self.points.iloc[:0])
 
     def utility_means(self, measure: str) -> "dict[tuple[str, str, float], float]":
-        """Return the mean of any measure of utility per setting, empty where it was not measured."""
+        """Return the mean of any measure of utility per setting; empty where it was not measured."""
         if not self.judged or measure not in self.result.measures:
             return {}
         scores = self._all_utilities
@@ -198,21 +213,19 @@ class View:
             (str(name), str(parameter), float(value)): float(mean) for (name, parameter, value), mean in means.items()
         }
 
+    @functools.cached_property
+    def _pairs(self) -> dict[str, tuple[str, str]]:
+        """Return the attacker and persona of every label."""
+        pairs = self._risks[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
+        named = [(str(attacker), persona_of(measure)) for attacker, measure in pairs]
+        return {self._label(*pair): pair for pair in named}
+
     def _label(self, attacker: str, persona: str) -> str:
-        return risk_label(attacker, persona, self._risks["attacker"].nunique() > 1)
+        return risk_label(attacker, persona, len(self.attackers) > 1)
 
     def _labeled(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return a table with labels in its column ``attacker``, and no column ``persona``."""
-        labels = [self._label(*who) for who in zip(table["attacker"], table["persona"], strict=True)]
-        return table.assign(attacker=labels).drop(columns="persona")
-
-    def who(self, label: str) -> dict[str, str]:
-        """Return the attacker and the persona behind a label."""
-        pairs = self._risks[["attacker", "measure"]].drop_duplicates().itertuples(index=False, name=None)
-        known = {
-            self._label(attacker, persona_of(measure)): (attacker, persona_of(measure)) for attacker, measure in pairs
-        }
-        return dict(zip(("attacker", "persona"), known[label], strict=True))
+        """Return a table with the column ``label``."""
+        return table.assign(label=list(map(self._label, table["attacker"], table["persona"])))
 
     @functools.cached_property
     def _risks(self) -> pd.DataFrame:
@@ -235,47 +248,48 @@ class View:
     @functools.cached_property
     def _rows(self) -> dict[tuple[str, str], dict[str, Any]]:
         rows: list[dict[str, Any]] = self.scores.to_dict("records") if self.judged else []
-        return {(row["mechanism"], row["attacker"]): row for row in rows}
+        return {(row["mechanism"], row["label"]): row for row in rows}
 
     @functools.cached_property
     def _curves(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {(str(name), str(who)): rows for (name, who), rows in self.points.groupby(["mechanism", "attacker"])}
+        return {(str(name), str(label)): rows for (name, label), rows in self.points.groupby(["mechanism", "label"])}
 
-    def _to_the_best(self, champions: dict[str, str], score: str) -> dict[tuple[str, str], float]:
-        found = {}
+    def _p_to_the_best(self, champions: dict[str, str], score: str) -> dict[tuple[str, str], float]:
+        """Return by label and mechanism the p-value of the difference to the label's best mechanism."""
+        p_values = {}
         for row in self.comparisons[self.comparisons["score"] == score].itertuples(index=False):
-            champion = champions.get(row.attacker)
+            champion = champions.get(row.label)
             if champion in (row.first, row.second):
                 other = row.second if champion == row.first else row.first
-                found[row.attacker, other] = float(row.p_holm)
-        return found
+                p_values[row.label, other] = float(row.p_holm)
+        return p_values
 
 
 def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a score can rank: curves that are rankable, volumes that are not 0."""
+    """Return the rows that a score can rank: rankable curves, volumes above 0."""
     return table[table["rankable"] if score == "quipu" else table["hypervolume"] > 0]
 
 
 def views_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[View]:
-    """Return a view for every result and system, each under a name of its own (see `run_names`)."""
+    """Return a view for every result and system, each with its own name (see `run_names`)."""
     if not results:
         raise InputError("there is no result to report on; name the folder of an experiment.")
-    found = []
+    views = []
     for result, name in zip(results, run_names(results, runs), strict=True):
         if not result.judged:
-            found.append(View(name, result, None, "", name))
+            views.append(View(name, result, None, "", name))
             continue
         if measure is not None and measure not in result.measures:
             raise InputError(f"{name} has no measure {measure!r}; it has {', '.join(result.measures)}.")
         for system in result.systems:
             own = name if len(result.systems) == 1 else f"{name}, {system}"
-            found.append(View(own, result, system, measure or result.measures[0], name))
-    return found
+            views.append(View(own, result, system, measure or result.measures[0], name))
+    return views
 
 
 def _means(scores: pd.DataFrame, name: str, hits: bool) -> tuple[pd.DataFrame, Side]:
-    """Return the mean of every setting and attacker with its interval, and the scores that both are over."""
+    """Return the mean of every setting and attacker with its interval, and the scores behind both."""
     side, columns = score_matrix(scores, sorted(set(scores["qid"])))
     low, high = mean_intervals(side.scores, hits=hits)
-    keys = pd.DataFrame(columns, columns=[*_KEYS, "measure"]).drop(columns="measure")
+    keys = pd.DataFrame(columns, columns=[*SETTING, "attacker", "measure"]).drop(columns="measure")
     return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high}), side

@@ -42,7 +42,7 @@ def test_large_pools_are_marked() -> None:
 
 def test_points_have_the_means_and_the_intervals_of_the_one_function(view: View) -> None:
     frame = tables.points(view).frame
-    row = frame[(frame["mechanism"] == "CMP") & (frame["value"] == 15.0) & (frame["attacker"] == "active")].iloc[0]
+    row = frame[(frame["mechanism"] == "CMP") & (frame["value"] == 15.0) & (frame["persona"] == "active")].iloc[0]
     scores = view.result.scores
     own = scores[(scores["mechanism"] == "CMP") & (scores["value"] == 15.0) & (scores["side"] != "ceiling")]
     hits = own.loc[own["measure"] == "R@10", "score"].to_numpy()

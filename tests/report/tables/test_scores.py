@@ -23,6 +23,7 @@ from tests.report.results import (
     only,
     renamed,
     shoelace,
+    two_attackers,
 )
 
 
@@ -50,7 +51,7 @@ def test_the_best_is_bold_and_marks_follow_the_paired_bootstrap(view: View) -> N
         result.risks(), utilities[utilities["measure"] == "nDCG@10"], mechanisms=view.mechanisms, replicates=3000
     )
     rows = by_name(tables.table_1([view]))
-    for number, who in enumerate(view.attackers):
+    for number, who in enumerate(view.labels):
         place = 2 * number
         scores = {name: float(cells[place].text) for name, cells in rows.items()}
         bold = [name for name, cells in rows.items() if cells[place].bold]
@@ -107,8 +108,8 @@ def test_a_narrow_curve_is_never_called_best(tmp_path: Path) -> None:
     """AEA's levels span a few per cent of the diagonal and score above CMP here; no output may star or praise it."""
     result = narrow_result()
     (view,) = views_of([result])
-    scores = view.scores.set_index(["mechanism", "attacker"])
-    for who in view.attackers:
+    scores = view.scores.set_index(["mechanism", "label"])
+    for who in view.labels:
         narrow, wide = scores.loc[("AEA", who)], scores.loc[("CMP", who)]
         assert narrow["length"] < 0.1 < wide["length"] and narrow["quipu"] > wide["quipu"]
         assert not narrow["rankable"] and not narrow["best"] and not narrow["worse"] and np.isnan(narrow["p_holm"])
@@ -169,13 +170,13 @@ def test_a_plugin_whose_larger_values_hide_more_is_not_the_best_for_it(tmp_path:
 
 def test_the_hypervolume_stands_beside_the_score_with_an_interval(view: View) -> None:
     table = tables.table_1([view])
-    assert table.headings[1:] == tuple(f"{who} {score}" for who in view.attackers for score in ("QuIPU", "HV"))
+    assert table.headings[1:] == tuple(f"{who} {score}" for who in view.labels for score in ("QuIPU", "HV"))
     frame = table.frame
     within = frame["hypervolume"].between(frame["hypervolume_low"], frame["hypervolume_high"])
     assert within[frame["hypervolume_low"].notna()].all() and within.sum() > 12
     assert frame.loc[~within, "mechanism"].isin(["AEA", "FEA"]).all(), "next to no query of theirs is found"
-    for place, who in enumerate(view.attackers):
-        volumes = frame[frame["attacker"] == who].set_index("mechanism")["hypervolume"]
+    for place, who in enumerate(view.labels):
+        volumes = frame[frame["persona"] == who].set_index("mechanism")["hypervolume"]
         cells = {name: cells[2 * place + 1] for name, cells in by_name(table).items()}
         assert [name for name, cell in cells.items() if cell.bold] == [volumes.idxmax()]
         assert all(float(cells[name].text) == pytest.approx(volumes[name], abs=0.0005 + 1e-9) for name in cells)
@@ -188,3 +189,11 @@ def test_another_measure() -> None:
     assert set(table.frame["measure"]) == {"SetR"}
     with pytest.raises(InputError, match="has no measure 'P@5'; it has nDCG@10, SetR"):
         views_of([make_result()], "P@5")
+
+
+def test_columns_of_two_attackers(view: View) -> None:
+    table = tables.table_1(views_of([two_attackers(view.result)]))
+    assert len(table.headings) == 1 + 2 * 2 * 3 and {"QuIA lazy QuIPU", "Words motivated HV"} <= set(table.headings)
+    assert tables.table_1([view]).headings[1:3] == ("lazy QuIPU", "lazy HV")
+    pairs = set(zip(table.frame["attacker"], table.frame["persona"], strict=True))
+    assert ("Words", "active") in pairs and "label" not in table.frame

@@ -24,11 +24,11 @@ class Plane(Section):
 
     def drawings(self, view: View, looks: Mapping[str, Look]) -> Iterator[Drawing]:
         """Return the overview and the panels, against each attacker."""
-        for who in view.attackers if view.judged else ():
-            name = who.lower().replace(" ", "-").replace("@", "-at-")
-            yield Drawing(f"plane-{name}", partial(plane, view, who, looks))
+        for label in view.labels if view.judged else ():
+            name = label.lower().replace(" ", "-").replace("@", "-at-")
+            yield Drawing(f"plane-{name}", partial(plane, view, label, looks))
             if view.mechanisms:
-                yield Drawing(f"panels-{name}", partial(panels, view, who, looks))
+                yield Drawing(f"panels-{name}", partial(panels, view, label, looks))
 
     def values(self, report: ReportData) -> Mapping[str, Any]:
         """Return whether a point shows an example."""

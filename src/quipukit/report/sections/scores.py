@@ -31,4 +31,4 @@ class Scores(Section):
 
     def view_frames(self, view: View) -> Mapping[str, pd.DataFrame]:
         """Return the paired comparisons behind the marks of Table 1."""
-        return {"comparisons": view.comparisons} if view.judged and len(view.comparisons) else {}
+        return {"comparisons": view.comparisons.drop(columns="label")} if view.judged and len(view.comparisons) else {}

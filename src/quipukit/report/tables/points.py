@@ -23,14 +23,14 @@ def points(view: View) -> ReportTable:
     """Return risk, and utility where there is one, of every setting."""
     settings: dict[tuple[str, float], dict[str, dict[str, Any]]] = {}
     for row in view.points.to_dict("records"):
-        settings.setdefault((row["mechanism"], row["value"]), {})[row["attacker"]] = row
+        settings.setdefault((row["mechanism"], row["value"]), {})[row["label"]] = row
     rows: Rows = {}
-    for (name, value), by_attacker in settings.items():
-        first = next(iter(by_attacker.values()))
+    for (name, value), by_label in settings.items():
+        first = next(iter(by_label.values()))
         cells = [Cell(name), Cell(setting_text(first["parameter"], value))]
         if view.judged:
             cells += [_mean(first, "utility"), *_kept(first)]
-        cells += [_mean(by_attacker[who], "risk") for who in view.attackers]
+        cells += [_mean(by_label[label], "risk") for label in view.labels]
         rows[view.result.strategies[name], f"{name}@{value}"] = tuple(cells)
     return ReportTable(
         name="points",
@@ -38,7 +38,7 @@ def points(view: View) -> ReportTable:
         headings=(
             *("Mechanism", "Setting"),
             *([view.measure, "Original", "Kept", "Pooled"] if view.judged else []),
-            *view.attackers,
+            *view.labels,
         ),
         row_groups=grouped(rows),
         frame=named_frame(view, view.points),

@@ -24,8 +24,8 @@ def references(views: Sequence[View]) -> ReportTable:
     return ReportTable(
         name="references",
         title="References",
-        headings=("Mechanism", *(head for view in judged for head in (view.measure, *view.attackers))),
-        column_groups=column_groups(judged, lambda view: 1 + len(view.attackers)),
+        headings=("Mechanism", *(head for view in judged for head in (view.measure, *view.labels))),
+        column_groups=column_groups(judged, lambda view: 1 + len(view.labels)),
         row_groups=row_groups,
         frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(),
         caption=_caption(judged),
@@ -33,7 +33,7 @@ def references(views: Sequence[View]) -> ReportTable:
 
 
 def _cells(view: View, name: str) -> list[Cell]:
-    curves = [view.curve(name, who) for who in view.attackers]
+    curves = [view.curve(name, label) for label in view.labels]
     utility = Cell(number(float(curves[0]["utility"].iloc[0]))) if len(curves[0]) else MISSING
     return [utility, *(Cell(number(float(rows["risk"].iloc[0]))) if len(rows) else MISSING for rows in curves)]
 
@@ -42,7 +42,7 @@ def _deeper(view: View) -> list[Cell]:
     """Return the cells of the original query over pools as large as those of the settings."""
     ceilings = view.ceilings["ceiling"]
     utility = Cell(range_text(ceilings.min(), ceilings.max())) if len(ceilings) else MISSING
-    return [utility, *[MISSING] * len(view.attackers)]
+    return [utility, *[MISSING] * len(view.labels)]
 
 
 def _caption(judged: Sequence[View]) -> str:

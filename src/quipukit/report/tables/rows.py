@@ -44,9 +44,10 @@ def column_groups(views: Sequence[View], width: Callable[[View], int]) -> tuple[
 
 
 def named_frame(view: View, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with the view's collection and system as its first columns."""
+    """Return the frame with the view's collection and system as its first columns, and without labels for people."""
     named: dict[str, Any] = {"collection": view.name, "system": view.system or ""}
-    return frame.assign(**named)[[*named, *(column for column in frame.columns if column not in named)]]
+    columns = [*named, *(column for column in frame.columns if column not in (*named, "label"))]
+    return frame.assign(**named)[columns]
 
 
 def setting_text(parameter: str, value: float) -> str:

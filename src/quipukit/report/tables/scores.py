@@ -13,16 +13,16 @@ WORSE, SINGLE = "\N{DAGGER}", "\N{WHITE BULLET}"
 NOT_RANKED, BACKWARD, NOT_MONOTONE = "\N{DIAMOND OPERATOR}", "\N{LEFTWARDS ARROW}", "\N{TILDE OPERATOR}"
 
 
-def table_1(views: Sequence[View], attackers: Sequence[str] | None = None) -> ReportTable:
+def table_1(views: Sequence[View], labels: Sequence[str] | None = None) -> ReportTable:
     """Return QuIPU and hypervolume: one row per mechanism, columns per collection, system and attacker.
 
-    ``attackers`` limits the columns to some of them. Views without utility are left out.
+    ``labels`` limits the columns to some attackers. Views without utility are left out.
     """
     judged = [view for view in views if view.judged]
-    shown = {id(view): [who for who in view.attackers if attackers is None or who in attackers] for view in judged}
+    shown = {id(view): [label for label in view.labels if labels is None or label in labels] for view in judged}
     row_groups = by_mechanism(
         judged,
-        lambda view, name: [cell for who in shown[id(view)] for cell in _cells(view, name, who)],
+        lambda view, name: [cell for label in shown[id(view)] for cell in _cells(view, name, label)],
     )
     frames = [_frame(view) for view in judged]
     return ReportTable(
@@ -30,7 +30,7 @@ def table_1(views: Sequence[View], attackers: Sequence[str] | None = None) -> Re
         title="QuIPU score and hypervolume",
         headings=(
             "Mechanism",
-            *(f"{who} {score}" for view in judged for who in shown[id(view)] for score in ("QuIPU", "HV")),
+            *(f"{label} {score}" for view in judged for label in shown[id(view)] for score in ("QuIPU", "HV")),
         ),
         column_groups=column_groups(judged, lambda view: 2 * len(shown[id(view)])),
         row_groups=row_groups,
@@ -75,9 +75,9 @@ def _caption(judged: Sequence[View], frames: Sequence[pd.DataFrame]) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _cells(view: View, name: str, who: str) -> list[Cell]:
+def _cells(view: View, name: str, label: str) -> list[Cell]:
     """Return QuIPU and hypervolume of a mechanism against an attacker."""
-    row = view.score_of(name, who)
+    row = view.score_of(name, label)
     if row is None:
         return [MISSING] * len(SCORES)
     flags = {
@@ -100,8 +100,8 @@ def _cells(view: View, name: str, who: str) -> list[Cell]:
 
 
 def _frame(view: View) -> pd.DataFrame:
-    columns = ["strategy", "mechanism", "attacker", "measure", "quipu", "low", "high", "error", "queries", "seeds"]
-    more = ["seed_low", "seed_high", "points", "best", "p_holm", "worse", "single", "length", "rankable", "monotone"]
-    more.append("unranked")
+    keys = ["strategy", "mechanism", "attacker", "persona", "measure"]
+    score = ["quipu", "low", "high", "error", "queries", "seeds", "seed_low", "seed_high"]
+    flags = ["points", "best", "p_holm", "worse", "single", "length", "rankable", "monotone", "unranked"]
     volume = [f"hypervolume{part}" for part in ("", "_low", "_high", "_best", "_p_holm", "_worse")]
-    return named_frame(view, view.scores[[*columns, *more, *volume]])
+    return named_frame(view, view.scores[[*keys, *score, *flags, *volume]])

@@ -31,7 +31,7 @@
     if (shown && shown.sent.length) {
       lines.push(`<br>\u201c${short(example.query)}\u201d was sent as`);
       for (const text of shown.sent.slice(0, 3)) lines.push(`\u2192 ${short(text) || "(nothing)"}`);
-      if (shown.rank !== null) lines.push(`and is guess ${shown.rank} of the attacker`);
+      for (const attack of shown.attacks) if (attack.rank !== null) lines.push(`and is guess ${attack.rank} of ${view().several ? escaped(attack.attacker) : "the attacker"}`);
     }
     return lines.join("<br>");
   }
@@ -226,11 +226,16 @@
     for (const one of example.settings.filter((setting) => setting.mechanism === state.mechanism)) {
       const row = make("div", { class: "example-row" });
       const name = owner && owner.parameter ? `${owner.parameter} ${owner.names[owner.values.indexOf(one.value)]}` : state.mechanism;
-      row.append(make("h4", {}, name, make("span", { class: "rank" }, one.rank === null ? "not found" : `found as guess ${one.rank}`)));
+      row.append(make("h4", {}, name));
       const sent = make("ul", {}, ...one.sent.map((text) => make("li", {}, text || "(nothing)")));
       row.append(make("div", {}, make("h5", {}, "sent, among others"), one.sent.length ? sent : make("p", { class: "aside" }, "nothing was sent")));
-      const guesses = make("ol", {}, ...one.guesses.map(([text, hit]) => make("li", hit ? { class: "hit" } : {}, text)));
-      row.append(make("div", {}, make("h5", {}, "guessed"), guesses));
+      const guessed = make("div", {});
+      for (const attack of one.attacks) {
+        const rank = attack.rank === null ? "not found" : `found as guess ${attack.rank}`;
+        guessed.append(make("h5", {}, `${view().several ? `guessed by ${attack.attacker}` : "guessed"}, ${rank}`));
+        guessed.append(make("ol", {}, ...attack.guesses.map(([text, hit]) => make("li", hit ? { class: "hit" } : {}, text))));
+      }
+      row.append(guessed);
       place.append(row);
     }
   }
