@@ -19,10 +19,11 @@ def risk_name(attacker: str) -> str:
 
 
 def scores_text(row: Mapping[str, Any]) -> list[str]:
-    """Return QuIPU and hypervolume of a row of `View.scores`, each with its interval."""
+    """Return QuIPU and hypervolume of a row of `View.scores`, each with its interval where it has one."""
+    scores = {"QuIPU": ("quipu", "low", "high"), "HV": ("hypervolume", "hypervolume_low", "hypervolume_high")}
     return [
-        f"QuIPU {number(row['quipu'])} {interval(row['low'], row['high'])}",
-        f"HV {number(row['hypervolume'])} {interval(row['hypervolume_low'], row['hypervolume_high'])}",
+        f"{name} {number(row[mean])}" + (f" {interval(row[low], row[high])}" if row[low] == row[low] else "")
+        for name, (mean, low, high) in scores.items()
     ]
 
 
