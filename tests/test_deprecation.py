@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import quipukit as qk
+from quipukit.encoders.load import load_encoder
+from quipukit.mechanisms.sampling import SortedRow
+from quipukit.mechanisms.santext import SanText
 from quipukit.text import tokenize
 
 
@@ -62,3 +66,28 @@ def test_the_old_name_of_the_reranker(tmp_path):
         old = qk.rerank(pool, queries, collection, scorer="bm25")
     pd.testing.assert_frame_equal(old, qk.rerank(pool, queries, collection, reranker="bm25"))
     assert old["docno"].tolist() == ["d2", "d1"]
+
+
+def test_vectors_on_disk_are_found_again():
+    # The fingerprint of the built-in model: kept through a change of names, or everybody would encode anew.
+    assert load_encoder().fingerprint == "985b18ea471582e08f4f231d0446ebefebf0e192222232be507842ab24b83bf1"
+
+
+def test_the_old_spelling_of_an_encoders_option():
+    with pytest.warns(DeprecationWarning, match="write normalize="):
+        old = load_encoder("minilm", normalise=False)
+    assert old.fingerprint == load_encoder("minilm", normalize=False).fingerprint != load_encoder().fingerprint
+
+
+def test_a_plugin_with_the_old_spelling_is_heeded(vectors):
+    with pytest.warns(DeprecationWarning, match=r"Near\.neighbourhood is deprecated; call it neighborhood"):
+
+        @dataclass(frozen=True, kw_only=True)
+        class Near(SanText):
+            name = "Near"
+
+            def neighbourhood(self, place):
+                near = super().neighborhood(place)
+                return SortedRow(near.rows[:1], near.distances[:1])
+
+    assert Near(epsilon=0.1, vectors=vectors).obfuscate("cat dog", 3, np.random.default_rng(1)) == ["cat dog"] * 3

@@ -19,7 +19,16 @@ from quipukit.mechanisms import perturbation
 from quipukit.mechanisms.cmp import CMP
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.santext import SanText
-from quipukit.obfuscation import bind, mechanism, notes, obfuscate, obfuscate_groups, obfuscate_with_notes, plan
+from quipukit.obfuscation import (
+    bind,
+    mechanism,
+    notes,
+    obfuscate,
+    obfuscate_groups,
+    obfuscate_with_notes,
+    plan,
+    with_values,
+)
 from quipukit.specs import spec
 from quipukit.vectors.store import Vectors
 from tests.examples import examples
@@ -436,3 +445,10 @@ def test_memory_of_a_huge_query_is_bounded(name):
     large = peak(lambda: obfuscate([long], bound, 1, seed=1))
     assert large - small < 25_000 * 500
     assert len(obfuscate([long], bound, 1, seed=1)["query"][0].split()) == 30_000
+
+    settings = with_values([bound, "TEM", "AEA@3"], [1.0, 2.0], lambda cls: [])
+    assert settings == [bound, spec("TEM@1"), spec("TEM@2"), spec("AEA@3")]
+    assert with_values([bound], [], lambda cls: []) == [bound]
+    with pytest.raises(SpecError, match="epsilons= is given") as told:
+        with_values([bound], [1.0], lambda cls: [])
+    assert told.value.arguments == ("epsilons",)

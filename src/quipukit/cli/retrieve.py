@@ -43,12 +43,10 @@ def retrieve(
     from quipukit.io.queries import read_queries
     from quipukit.io.trec import check_ids
     from quipukit.retrieval.consent import check_consent, outgoing, sent_in_words
-    from quipukit.retrieval.http import HttpEngine
-    from quipukit.retrieval.load import load_retriever, load_scorer
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
     from quipukit.retrieval.pool import retrieve as run_all
     from quipukit.retrieval.rerank import rerank
-    from quipukit.retrieval.saved import Saved
+    from quipukit.retrieval.system import SystemSpec
 
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; name a folder for the runs.")
@@ -59,7 +57,9 @@ def retrieve(
     names = run_names(table[list(SETTING)].drop_duplicates().itertuples(index=False, name=None))
     refuse_strangers(output, names.values())
     documents = load_collection(collection)
-    system = load_retriever(retriever, documents)
+    spec = SystemSpec(retriever, reranker)
+    # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
+    system = spec.load_retriever(documents, answers=output / "answers")
     known = read_queries(queries) if queries else originals
     asked = known if len(known) else documents.queries()
     if not raw or (system.remote and not send_originals):
@@ -67,13 +67,10 @@ def retrieve(
     if system.remote:
         # What stands beside the obfuscated queries in a file is an original, whatever --queries says.
         check_consent(table, system.name, [asked, originals], send_originals)
-    if isinstance(system, HttpEngine):
-        # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
-        system = Saved(system, output / "answers")
     else:
         check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
-    scorer = None if raw else load_scorer(reranker, documents)
+    scorer = None if raw else spec.load_scorer(documents)
     if system.remote:
         sending = outgoing(table["query"], system.name, asked["query"])
         if not set(table["qid"]) <= set(asked["qid"]):

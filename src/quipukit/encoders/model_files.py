@@ -52,7 +52,9 @@ class ModelFiles:
 
     def fingerprint(self) -> str:
         """Return the identity of the model: a hash over its weights, its tokenizer and its recipe."""
-        parts: dict[str, Any] = {"recipe": dataclasses.asdict(self.recipe)}
+        recipe = dataclasses.asdict(self.recipe)
+        recipe["normalise"] = recipe.pop("normalize")  # spelled as when vectors on disk were first kept under it
+        parts: dict[str, Any] = {"recipe": recipe}
         for file in self._identity():
             parts[file.relative_to(self.folder).as_posix()] = sha256(file)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.deprecation import warn_deprecated
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.encoders.known import Recipe
 from quipukit.encoders.model_files import find_model, read_model, weights
@@ -154,6 +155,9 @@ def _encodable(text: str) -> str:
 
 
 def _with_options(recipe: Recipe, options: dict[str, Any]) -> Recipe:
+    if "normalise" in options:
+        warn_deprecated("normalise= is deprecated; write normalize=.")
+        options["normalize"] = options.pop("normalise")
     fields = {field.name for field in dataclasses.fields(Recipe)} - {"lower_case"}
     wrong = sorted(set(options) - fields)
     if wrong:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError, NoClosedForm
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, WordLaw, check_epsilon
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
@@ -45,6 +46,13 @@ class Sampling(WordMechanism):
     """A mechanism with a closed form P(y | x)."""
 
     strategy: ClassVar[str] = "sampling"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for old, new in (("neighbourhood", "neighborhood"), ("neighbourhood_key", "neighborhood_key")):
+            if old in vars(cls):  # unheeded, it would change what a plugin sends
+                warn_deprecated(f"{cls.__name__}.{old} is deprecated; call it {new}.")
+                setattr(cls, new, vars(cls)[old])
 
     @property
     def neighborhood_key(self) -> Hashable:
