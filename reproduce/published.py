@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,8 +29,8 @@ def main() -> None:
     start = time.monotonic()
     obfuscated, queries = qk.read_obfuscated(DATA / "published" / "dl19")
     log = qk.read_log(DATA / "querylog" / "queries.tsv.gz")
-    ranks = qk.attack(obfuscated, queries, log, stages=_stages)
-    page = compose(mean_risk(ranks), ranks.attrs, obfuscated)
+    report = qk.attack_report(obfuscated, queries, log, stages=_stages)
+    page = compose(mean_risk(report.ranks), asdict(report.coverage), obfuscated)
     PAGE.write_text(page, encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)} after {time.monotonic() - start:,.0f} s", file=sys.stderr)
 

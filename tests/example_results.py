@@ -119,6 +119,7 @@ def _guesses(own: dict[str, object], rank: int) -> list[dict[str, object]]:
     return [
         {
             **own,
+            "attacker": "QuIA",
             "guess": guess,
             "query": f"how to treat illness {own['qid']}" if guess == rank else f"a guess, number {guess}",
             "similarity": 0.9 - 0.05 * guess,

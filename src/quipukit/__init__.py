@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AEA": "quipukit.mechanisms.aea",
+    "Attacker": "quipukit.attackers.base",
     "CMP": "quipukit.mechanisms.cmp",
     "CusText": "quipukit.mechanisms.custext",
     "Dask": "quipukit.executors",
@@ -22,6 +23,7 @@ _HOMES = {
     "Mechanism": "quipukit.mechanisms.base",
     "MetricDP": "quipukit.guarantees",
     "NoGuarantee": "quipukit.guarantees",
+    "QuIA": "quipukit.attackers.quia",
     "QuipukitError": "quipukit.errors",
     "Random": "quipukit.mechanisms.random",
     "Result": "quipukit.results",
@@ -33,7 +35,9 @@ _HOMES = {
     "VickreyCMP": "quipukit.mechanisms.vickrey",
     "VickreyMhl": "quipukit.mechanisms.vickrey",
     "WBB": "quipukit.mechanisms.wbb",
-    "attack": "quipukit.attackers.quia",
+    "attack": "quipukit.attackers.attack",
+    "attack_report": "quipukit.attackers.attack",
+    "attacker": "quipukit.attackers.registry",
     "bootstrap_scores": "quipukit.measures.bootstrap",
     "deniability": "quipukit.measures.deniability",
     "evaluate": "quipukit.experiment.run",

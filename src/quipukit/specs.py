@@ -6,6 +6,7 @@
 import ast
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from quipukit.errors import SpecError
@@ -58,13 +59,18 @@ def spec(text: "str | Spec") -> Spec:
     """
     from quipukit.registry import canonical_name
 
+    return parse(text, canonical_name, "a mechanism; write it as CMP@10 or CusText(k=20)@10")
+
+
+def parse(text: "str | Spec", canonical: Callable[[str], str], otherwise: str) -> Spec:
+    """Parse a spec of any kind; ``canonical`` looks its name up, ``otherwise`` says what it should have been."""
     if isinstance(text, Spec):
-        return replace(text, name=canonical_name(text.name))
+        return replace(text, name=canonical(text.name))
     shape = _SHAPE.match(text)
     if shape is None:
-        raise SpecError(f"{text!r} is not a mechanism; write it as CMP@10 or CusText(k=20)@10.")
+        raise SpecError(f"{text!r} is not {otherwise}.")
     name, options, value = shape.groups()
-    return Spec(canonical_name(name), _parse_options(text, options), _parse_value(text, value))
+    return Spec(canonical(name), _parse_options(text, options), _parse_value(text, value))
 
 
 def _parse_value(text: str, value: str | None) -> float | None:

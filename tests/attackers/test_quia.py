@@ -1,189 +1,38 @@
-"""The attack: its laws, with an encoder that is quick and plain."""
-
-import zlib
+"""QuIA: the cosine with the centroid of what was sent."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from quipukit.attackers.log import QueryLog
-from quipukit.attackers.quia import attack, prepare
-from quipukit.encoders.base import Encoder
-from quipukit.errors import InputError
-from quipukit.measures.risk import risk
-from quipukit.obfuscation import obfuscate
-from quipukit.vectors.store import Vectors
+from quipukit.attackers.base import KnownLog, Sent
+from quipukit.attackers.quia import QuIA
+from quipukit.testing import check_attacker
+from tests.attackers.fakes import Bag
 
-WORDS = [f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh"]
+TEXTS = ["cat food", "dog food", "", "tax return"]
 
 
-class Bag(Encoder):
-    """A text's vector is the sum of fixed random vectors of its words; case does not matter."""
-
-    name, dimension, fingerprint = "bag", 24, "bag-1"
-
-    def pieces(self, texts, kind):
-        for number, text in enumerate(texts):
-            words = [np.random.default_rng(zlib.crc32(word.encode())) for word in text.lower().split()]
-            vector = sum((rng.standard_normal(24) for rng in words), np.zeros(24))
-            yield np.array([number]), vector[None].astype(np.float32)
+@pytest.fixture
+def quia() -> QuIA:
+    attacker = QuIA(encoder=Bag())
+    attacker.prepare(KnownLog(TEXTS, np.ones(4, np.int64)))
+    return attacker
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
+def test_scores_are_cosines_with_the_centroid(quia: QuIA) -> None:
+    sent = ("cat toys", "dog toys", "cat toys")
+    center = Bag().encode(list(sent)).astype(float).mean(axis=0)
+    rows = Bag().encode(TEXTS).astype(float)
+    with np.errstate(invalid="ignore"):
+        cosines = rows @ center / np.linalg.norm(rows, axis=1) / np.linalg.norm(center)
+    assert quia.scores(Sent(sent)) == pytest.approx(np.nan_to_num(cosines), abs=1e-12)
+    assert quia.scores(Sent(sent))[2] == 0 and quia.scores(Sent(("",))).tolist() == [0] * 4
+
+
+def test_equal_texts_count_as_often_as_they_were_sent(quia: QuIA) -> None:
+    once, twice = (quia.scores(Sent(sent)) for sent in (("cat", "dog"), ("cat", "dog", "dog")))
+    assert twice[1] > once[1] and twice[0] < once[0]
+
+
+def test_it_keeps_what_every_attacker_keeps(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
-
-
-@pytest.fixture(scope="module")
-def vectors():
-    return Vectors(WORDS, np.random.default_rng(1).standard_normal((len(WORDS), 5)))
-
-
-@pytest.fixture(scope="module")
-def queries():
-    rng = np.random.default_rng(2)
-    return pd.DataFrame(
-        {"qid": [str(n) for n in range(12)], "query": [" ".join(rng.choice(WORDS, 3)) for _ in range(12)]}
-    )
-
-
-@pytest.fixture(scope="module")
-def log(queries):
-    rng = np.random.default_rng(3)
-    return QueryLog.of([" ".join(rng.choice(WORDS, rng.integers(2, 5))) for _ in range(300)])
-
-
-def better(frame):
-    return frame.sort_values(["mechanism", "value", "qid"])["better"].tolist()
-
-
-def test_identity_is_always_found(queries, log):
-    ranks = attack(obfuscate(queries, "Identity", 5), queries, log, Bag())
-    assert ranks["better"].tolist() == [0] * 12 and ranks["tied"].tolist() == [0] * 12
-    assert ranks["log_rank"].tolist() == [1.0] * 12
-    assert ranks.attrs == {"log_size": len(log) + 12, "no_obfuscation": 0, "queries": 12, "in_log": 0, "injected": 12}
-
-
-def test_noise_hides_and_large_epsilon_does_not(queries, log, vectors):
-    table = obfuscate(queries, ["CMP@0.1", "CMP@1000"], 5, vectors=vectors, seed=1)
-    ranks = attack(table, queries, log, Bag()).groupby("value")["log_rank"].mean()
-    assert ranks[1000.0] == 1.0
-    assert ranks[0.1] > 10
-
-
-def test_the_log_s_order_case_and_duplicates_change_nothing(queries, log, vectors):
-    table = obfuscate(queries, ["CMP@1", "CMP@3"], 5, vectors=vectors, seed=1)
-    expected = better(attack(table, queries, log, Bag()))
-    assert any(expected)
-    shuffled = QueryLog.of(np.random.default_rng(4).permutation(log.texts).tolist())
-    shouted = QueryLog.of([text.upper() for text in log.texts])
-    doubled = QueryLog.of([*log.texts, *(f" {text.title()} " for text in log.texts)])
-    for other in (shuffled, shouted, doubled):
-        assert better(attack(table, queries, other, Bag())) == expected
-
-
-def test_a_query_is_attacked_by_its_own_variants_only(queries, log, vectors):
-    table = obfuscate(queries, ["CMP@1", "CMP@3"], 5, vectors=vectors, seed=1)
-    whole = attack(table, queries, log, Bag())
-    shuffled = table.sample(frac=1, random_state=1)
-    assert better(attack(shuffled, queries, log, Bag())) == better(whole)
-    one = table[(table["qid"] == "3") & (table["value"] == 3.0)]
-    alone = attack(one, queries[queries["qid"] == "3"], log.completed(queries["query"].tolist()), Bag())
-    together = whole[(whole["qid"] == "3") & (whole["value"] == 3.0)]
-    assert alone["better"].tolist() == together["better"].tolist()
-
-
-def test_without_injection_an_original_that_the_log_lacks_cannot_be_found(queries, log):
-    some = log.completed(queries["query"].tolist()[:5])
-    ranks = attack(obfuscate(queries, "Identity", 2), queries, some, Bag(), inject=False)
-    assert ranks.attrs["in_log"] == 5 and ranks.attrs["injected"] == 0
-    assert (ranks["better"] == -1).sum() == 7
-    assert np.isinf(ranks["log_rank"]).sum() == 7
-
-
-def test_two_originals_of_one_key_share_the_entry(log):
-    twins = pd.DataFrame({"qid": ["a", "b"], "query": ["wordaa wordbb", "WORDAA  wordbb"]})
-    ranks = attack(obfuscate(twins, "Identity", 1), twins, log, Bag())
-    assert ranks["better"].tolist() == [0, 0] and ranks["tied"].tolist() == [0, 0]
-    assert ranks.attrs["injected"] == 1
-
-
-def test_empty_variants_and_uneven_numbers_are_used_as_they_are(queries, log):
-    table = obfuscate(queries.head(2), "Identity", 3)
-    table.loc[table["qid"] == "0", "query"] = ""
-    table = table[(table["qid"] == "0") | (table["variant"] == 0)]
-    ranks = attack(table, queries.head(2), log, Bag()).set_index("qid")
-    assert ranks.loc["1", "better"] == 0
-    # The centroid of nothing has norm 0 and is equally far from everything.
-    assert ranks.loc["0", "tied"] == len(log) + 1
-
-
-def test_guesses_show_what_the_attacker_would_say(queries, log):
-    seen = prepare(obfuscate(queries, "Identity", 2), queries, log, Bag()).guesses(3)
-    first = seen[seen["guess"] == 1]
-    assert first["hit"].all()
-    assert first["query"].tolist() == queries["query"].tolist()
-    assert (seen.groupby("qid")["similarity"].diff().dropna() <= 0).all()
-
-
-def test_unknown_queries_are_refused_by_their_ids(queries, log):
-    table = obfuscate({"x1": "wordaa", "x2": "wordbb"}, "Identity", 1)
-    with pytest.raises(InputError, match=r"2 of 2 .* x1, x2") as fault:
-        attack(table, queries, log, Bag())
-    assert "wordaa" not in str(fault.value)
-
-
-def test_a_setting_that_sent_nothing_for_a_query_has_risk_zero_there(queries, log, vectors):
-    table = obfuscate(queries, ["CMP@1000", "CMP@2000"], 3, vectors=vectors, seed=1)
-    table = table[(table["value"] != 2000) | (table["qid"] != "4")]
-    ranks = attack(table, queries, log, Bag())
-    assert ranks.attrs["no_obfuscation"] == 1
-    assert len(ranks) == 24
-    lost = ranks[(ranks["value"] == 2000) & (ranks["qid"] == "4")].iloc[0]
-    assert lost["better"] == -1 and np.isinf(lost["log_rank"])
-    means = risk(ranks, 10).query("measure == 'P@1'").groupby("value")["score"].mean()
-    assert means[1000.0] == 1.0 and means[2000.0] == pytest.approx(11 / 12)
-
-
-def test_a_query_for_which_no_setting_sent_anything_counts_too(queries, log):
-    """Two of three queries were sent: the risk is over three, not over two."""
-    asked = queries.head(3)
-    with pytest.warns(UserWarning, match="for 1 of 3 queries no setting sent anything"):
-        ranks = attack(obfuscate(asked.head(2), "Identity", 2), asked, log, Bag())
-    assert ranks["qid"].tolist() == ["0", "1", "2"] and ranks.attrs["no_obfuscation"] == 1
-    assert ranks.attrs["queries"] == 3 and ranks["better"].tolist() == [0, 0, -1]
-    hits = risk(ranks).query("measure == 'P@1'")["score"]
-    assert len(hits) == 3 and hits.mean() == pytest.approx(2 / 3)
-
-
-def test_where_nothing_at_all_was_sent_every_risk_is_zero(queries, log):
-    nothing = obfuscate(queries, ["Identity"], 1).iloc[:0]
-    named = pd.DataFrame({"mechanism": ["AEA", "AEA"], "parameter": "level", "value": [3, 4]})
-    with pytest.warns(UserWarning, match="for 12 of 12 queries"):
-        ranks = attack(nothing, queries, log, Bag(), settings=named)
-    assert len(ranks) == 24 and (ranks["better"] == -1).all() and np.isinf(ranks["log_rank"]).all()
-    assert ranks.attrs["no_obfuscation"] == 24
-    assert (risk(ranks)["score"] == 0).all()
-    # Without their names nobody can know which settings these were, but nothing breaks.
-    with pytest.warns(UserWarning, match="for 12 of 12 queries"):
-        assert attack(nothing, queries, log, Bag()).empty
-
-
-def test_a_setting_that_sent_nothing_stands_beside_those_that_did(queries, log):
-    sent = obfuscate(queries, "Identity", 1)
-    silent = pd.DataFrame({"mechanism": ["AEA"], "parameter": ["level"], "value": [3.0]})
-    ranks = attack(sent, queries, log, Bag(), settings=pd.concat([sent, silent]))
-    assert len(ranks) == 24 and ranks.attrs["no_obfuscation"] == 12
-    means = risk(ranks).query("measure == 'R@10'").groupby("mechanism")["score"].mean()
-    assert means.to_dict() == {"AEA": 0.0, "Identity": 1.0}
-
-
-def test_guesses_where_nothing_was_sent(queries, log):
-    nothing = obfuscate(queries, "Identity", 1).iloc[:0]
-    assert prepare(nothing, queries, log, Bag()).guesses(3).empty
-
-
-def test_an_empty_original_is_a_query_like_any_other(log):
-    queries = pd.DataFrame({"qid": ["1", "2"], "query": ["", "wordaa wordbb"]})
-    ranks = attack(obfuscate(queries, "Identity", 1), queries, log, Bag())
-    assert (ranks["better"] >= 0).all() and ranks.attrs["injected"] == 2
+    check_attacker(QuIA(encoder=Bag()))

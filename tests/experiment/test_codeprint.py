@@ -19,7 +19,7 @@ STARTS = {
     "pool": ("retrieval.load", "retrieval.bm25", "retrieval.dense", "retrieval.http", "collections.load"),
     "utility": ("retrieval.load", "retrieval.bm25", "retrieval.dense", "measures.utility", "collections.load"),
     "ceiling": ("experiment.ceilings",),
-    "attack": ("attackers.quia",),
+    "attack": ("attackers.panel", "attackers.quia"),
     "likeness": ("experiment.likeness",),
 }
 # What finds and reads things, but computes nothing: its results have fingerprints of their own, or are checked.

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,6 +14,10 @@ from quipukit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from quipukit.attackers.attack import Coverage
+
+_NAMES = ("mechanism", "parameter", "value", "attacker", "N", "budget")  # columns that are no measures
 
 
 def attack(
@@ -24,7 +29,12 @@ def attack(
     collection: str | None = typer.Option(
         None, help="Take the originals from a collection: wordnet, irds:ID, a folder."
     ),
-    encoder: str = typer.Option("minilm", help="minilm, or any sentence encoder by name or folder."),
+    attackers: list[str] = typer.Option(
+        ["QuIA"], "--attackers", metavar="NAME ...", help="Who attacks: QuIA, QuIA(encoder=NAME), or a plugin's."
+    ),
+    encoder: str = typer.Option(
+        "minilm", help="For attackers that name none: minilm, or any sentence encoder by name or folder."
+    ),
     k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
     show: int = typer.Option(0, "--show", min=0, help="Print the best guesses for every query, this many."),
@@ -34,18 +44,19 @@ def attack(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
-    """Attack obfuscated queries as a curious search system would (QuIA), and print the risk of every setting.
+    """Attack obfuscated queries as a curious search system would, and print the risk of every setting and attacker.
 
-    P@1 is the risk against a lazy attacker, R@k against an active one, RR against a motivated one.
+    P@1 is the risk against a lazy attacker, R@k against an active one, RR against a motivated one; QuIA is the attacker
+    of the paper.
 
     \b
     Examples:
       quipukit attack obfuscated.csv --queries topics.tsv --log log.tsv
       quipukit attack published/dl19 --log queries.tsv.gz -o ranks.parquet
       quipukit attack obfuscated.csv --queries topics.tsv --log log.tsv --show 10
-      quipukit attack obfuscated.csv --collection wordnet --log wordnet
+      quipukit attack obfuscated.csv --collection wordnet --log wordnet --attackers QuIA Mine
     """
-    from quipukit.attackers.quia import never_sent, prepare
+    from quipukit.attackers.attack import attack_report, never_sent
     from quipukit.io.obfuscated import read_obfuscated
     from quipukit.io.queries import read_queries
     from quipukit.io.tables import write_table
@@ -60,22 +71,22 @@ def attack(
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
     with ExitStack() as shown:
-        seen = prepare(table, asked, log, encoder, inject, _stages(shown))
-        ranks = seen.ranks(_stages(shown)("ranking the log"))
+        report = attack_report(table, asked, log, encoder, inject, _stages(shown), attackers=attackers)
+    ranks = report.ranks
     unsent = never_sent(table, asked)
     if unsent:
         say(
             f"warning: for {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
             "were never obfuscated, give with --queries those that were"
         )
-    if not inject and not ranks.attrs["in_log"]:
+    if not inject and not report.coverage.in_log:
         say("warning: the log holds none of the originals, so every risk is 0 by construction; leave out --no-inject")
     if output is not None:
         write_table(ranks, output)
         say(f"wrote {len(ranks):,} ranks to {output}")
-    _print(_summary(risk(ranks, k), ranks, table), ranks.attrs, encoder, as_json, as_tsv)
+    _print(_summary(risk(ranks, k), ranks, table), report.coverage, encoder, as_json, as_tsv)
     if show:
-        _print_guesses(seen.guesses(show))
+        _print_guesses(report.guesses(show))
 
 
 def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]:
@@ -85,28 +96,31 @@ def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]
 def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame") -> "pd.DataFrame":
     from quipukit.frames import SETTING, by_parameter
 
-    keys = list(SETTING)
+    setting = list(SETTING)
+    keys = [*setting, "attacker"]
     means = scores.groupby([*keys, "measure"], sort=False)["score"].mean().unstack("measure")
     means = means[list(dict.fromkeys(scores["measure"]))]
     means["median rank"] = ranks.groupby(keys, sort=False)["log_rank"].median()
-    means["N"] = table.groupby([*keys, "qid"], sort=False).size().groupby(keys, sort=False).max()
-    means = means.reset_index()
+    most = table.groupby([*setting, "qid"], sort=False).size().groupby(setting, sort=False).max().rename("N")
+    means = means.reset_index().merge(most.reset_index(), on=setting, how="left")
     means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
     return by_parameter(means)
 
 
-def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: bool, as_tsv: bool) -> None:
+def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, as_json: bool, as_tsv: bool) -> None:
+    names = list(dict.fromkeys(means["attacker"]))
     if as_json:
         rows = json.loads(means.to_json(orient="records"))
-        print_json({**facts, "encoder": encoder, "settings": rows})
+        print_json({**asdict(facts), "encoder": encoder, "attackers": names, "settings": rows})
         return
     if as_tsv:
         print_tsv(means)
         return
-    measures = [column for column in means.columns if column not in ("mechanism", "parameter", "value", "N", "budget")]
+    measures = [column for column in means.columns if column not in _NAMES]
     rows = [
         [
             row["mechanism"],
+            *([row["attacker"]] if len(names) > 1 else []),
             plain(row["value"]) if row["parameter"] else "",
             str(row["N"]),
             plain(row["budget"]),
@@ -118,18 +132,22 @@ def _print(means: "pd.DataFrame", facts: dict[str, Any], encoder: str, as_json: 
         for row in means.to_dict("records")
     ]
     caption = (
-        f"QuIA with {encoder} against {facts['log_size']:,} queries; of {facts['queries']} originals the log held "
-        f"{facts['in_log']}, {facts['injected']} were added"
+        f"{', '.join(names)} with {encoder} against {facts.log_size:,} queries; of {facts.queries} originals the log "
+        f"held {facts.in_log}, {facts.injected} were added"
     )
-    if facts["no_obfuscation"]:
-        caption += f"; {facts['no_obfuscation']} time(s) a setting sent nothing for a query, which counts as risk 0"
-    print_table("", ["mechanism", "value", "N", "N x epsilon", *measures], rows, caption)
+    if facts.no_obfuscation:
+        caption += f"; {facts.no_obfuscation} time(s) a setting sent nothing for a query, which counts as risk 0"
+    who = ["attacker"] if len(names) > 1 else []
+    print_table("", ["mechanism", *who, "value", "N", "N x epsilon", *measures], rows, caption)
 
 
 def _print_guesses(guesses: "pd.DataFrame") -> None:
-    for (mechanism, _, value, qid), group in guesses.groupby(["mechanism", "parameter", "value", "qid"], sort=False):
+    keys = ["mechanism", "parameter", "value", "qid", "attacker"]
+    several = guesses["attacker"].nunique() > 1
+    for (mechanism, _, value, qid, attacker), group in guesses.groupby(keys, sort=False):
         rows = [
             [str(row.guess), f"{row.similarity:.3f}", "<- the original" if row.hit else "", row.query]
             for row in group.itertuples()
         ]
-        print_table(f"{mechanism}@{plain(value)}, query {qid}", ["guess", "similarity", "", "log query"], rows)
+        title = f"{mechanism}@{plain(value)}, query {qid}" + (f", {attacker}" if several else "")
+        print_table(title, ["guess", "similarity", "", "log query"], rows)

@@ -97,8 +97,21 @@ def _is_measure(argument: str) -> bool:
     return True
 
 
+def _is_attacker(argument: str) -> bool:
+    from quipukit.attackers.registry import attacker_spec
+
+    if argument.startswith("-"):
+        return False
+    try:
+        attacker_spec(argument)
+    except SpecError:
+        return False
+    return True
+
+
 _SEVERAL = (
     (("-e", "--epsilon", "--epsilons"), _is_number),
     (("-m", "--mechanism", "--mechanisms"), _is_mechanism),
     (("--measure",), _is_measure),
+    (("--attackers",), _is_attacker),
 )

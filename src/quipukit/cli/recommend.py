@@ -25,6 +25,7 @@ def recommend(
     min_utility: float | None = typer.Option(None, min=0, max=1, help="Ask for at least this mean utility."),
     measure: str | None = typer.Option(None, help="Measure of utility. [the result's first]"),
     system: str | None = typer.Option(None, help="Search system. [the result's first]"),
+    n: int | None = typer.Option(None, "-n", min=1, help="Of a sweep over N, which one. [the largest]"),
     references: bool = typer.Option(False, "--references", help="Let Identity and Random compete."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print all settings as tab-separated rows."),
@@ -58,6 +59,7 @@ def recommend(
         measure=measure,
         system=system,
         include_references=references,
+        n=n,
     )
     if as_json:
         print_json(_plain(advice))

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.encoders.encodings import Encodings
 from quipukit.errors import InputError, ResourceError
 from quipukit.executors.shared import Shared
 from quipukit.progress import Progress
@@ -66,6 +67,11 @@ class Encoder(Shared, ABC):
                 progress(done, len(places))
         # Without duplicates the rows are already in the order of the texts.
         return rows if len(places) == len(of_text) else rows[of_text]
+
+    def vectors(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> Encodings:
+        """Return the vectors of texts as rows to be read where they are used; here they are in memory."""
+        matrix = self.encode(texts, kind, progress)
+        return Encodings(matrix, np.arange(len(matrix)))
 
     def checked_pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Iterate over ``pieces``, refusing rows that no similarity could be computed from."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from quipukit.attackers.quia import Attack, prepare
+from quipukit.attackers.panel import Panel
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.distributed import distributed
 from quipukit.encoders.load import load_encoder
@@ -106,6 +106,11 @@ class Stages:
     def store(self) -> PrivateStore:
         """Return the vectors of the attacker's encoder."""
         return self._kept_here(self.inputs.encoder)
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Return the attackers, who know the log."""
+        return Panel(["QuIA"], self.inputs.log, encoder=self.inputs.encoder, store_of=lambda _: self.store)
 
     @cached_property
     def similarity_store(self) -> PrivateStore:
@@ -245,10 +250,10 @@ class Stages:
         if not missing:
             return
         with self.clock.stage("encoding the log", "queries") as show:
-            self.store.shared.ensure(self.inputs.log.public, "query", show)
+            self.panel.prepare(show)
         with self.clock.stage("encoding obfuscated queries", "queries") as show:
             texts = dict.fromkeys(text for cell in missing for text in self.obfuscated(cell)["query"])
-            self.store.ensure(list(texts), "query", show)
+            self.panel.encode(list(texts), show)
 
     def search(self) -> None:
         """Ask every system for every distinct obfuscated query, and pool the answers by query."""
@@ -400,9 +405,11 @@ class Stages:
             missing = [cell for cell, name in names.items() if not self.pieces.has("attack", name)]
             if not missing:
                 continue
-            ready = self._prepared(missing, self.inputs.queries)
+            settings = pd.DataFrame([cell.setting.key for cell in missing], columns=list(SETTING))
             with self.clock.stage("ranking the log", "queries") as show:
-                ranks = ready.ranks(show, self.executor)
+                queries = self.inputs.queries
+                sent = self._sent_by(missing)
+                ranks = self.panel.ranks(sent, queries, settings=settings, progress=show, executor=self.executor)
                 for cell in missing:
                     self.pieces.save("attack", names[cell], RANKS.check(cell.of(ranks)))
 
@@ -414,17 +421,14 @@ class Stages:
             return
         with self.clock.stage("guessing the examples"):
             queries = self.inputs.queries
-            ready = self._prepared(missing, queries[queries["qid"].isin(self.inputs.examples)])
-            columns = [*SETTING, "qid", "guess", "query", "similarity", "hit"]
-            guesses = ready.guesses(5)
+            examples = queries[queries["qid"].isin(self.inputs.examples)]
+            sent = self._sent_by(missing)
+            guesses = self.panel.guesses(sent[sent["qid"].isin(set(examples["qid"]))], examples, 5)
             for cell in missing:
-                self.pieces.save("guesses", self.guesses_name(cell), cell.of(guesses)[columns])
+                self.pieces.save("guesses", self.guesses_name(cell), cell.of(guesses))
 
-    def _prepared(self, cells: Sequence[Cell], queries: pd.DataFrame) -> Attack:
-        sent = pd.concat([self.obfuscated(cell) for cell in cells], ignore_index=True)
-        sent = sent[sent["qid"].isin(set(queries["qid"]))]
-        settings = pd.DataFrame([cell.setting.key for cell in cells], columns=list(SETTING))
-        return prepare(sent, queries, self.inputs.log, inject=False, settings=settings, store=self.store)
+    def _sent_by(self, cells: Sequence[Cell]) -> pd.DataFrame:
+        return pd.concat([self.obfuscated(cell) for cell in cells], ignore_index=True)
 
     def compare_texts(self) -> None:
         """Measure how near the obfuscated queries stay to the originals, in words and in meaning."""

@@ -67,7 +67,7 @@ class Recommendation:
     the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
     ``min_utility``, both by their means.
 
-    ``attacker`` and ``persona`` say whose risk it is; ``other_attackers`` of the result, where there are any, are not
+    ``attacker`` and ``persona`` say whose risk it is; ``other_attackers`` and, of a sweep over N, ``other_ns`` are not
     looked at. Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose
     originals the attacker's log holds; no risk can exceed their share, ``coverage``. Utilities are over ``judged``
     queries. ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the
@@ -77,6 +77,7 @@ class Recommendation:
     attacker: str
     persona: str
     other_attackers: tuple[str, ...]
+    other_ns: tuple[int, ...]
     measure: str
     system: str
     max_risk: float

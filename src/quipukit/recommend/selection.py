@@ -1,12 +1,12 @@
 """The choice among settings, with bounds that survive it."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
 from quipukit.measures.bootstrap import Grid, grids
@@ -34,18 +34,21 @@ def recommend(
     system: str | None = None,
     include_references: bool = False,
     level: float = LEVEL,
+    n: int | None = None,
 ) -> Recommendation:
     """Return the setting of highest mean utility among those certified to have a risk of at most ``max_risk``.
 
     ``persona`` is lazy (one guess), active (ten; the default) or motivated (reads on), or another of the result's;
     ``attacker`` is one of the result's, the first where none is named. ``min_utility`` asks for that much mean utility
     too; ``measure`` and ``system`` default to the first. The references (Identity, Random) compete only with
-    ``include_references``. Of equal utilities the lower risk wins. What certified means, and what it does not, stands
-    at the top of `quipukit.recommend`.
+    ``include_references``. Of equal utilities the lower risk wins. In a sweep over N, ``n`` is the one that is looked
+    at, the largest where none is named. What certified means, and what it does not, stands at the top of
+    `quipukit.recommend`.
     """
     for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
         if limit is not None and not 0 <= limit <= 1:
             raise InputError(f"{name} must lie between 0 and 1 (found {limit!r}).")
+    result, other_ns = _one_n(result, n)
     grid, others = _grid(result, attacker, persona, result.measure_named(measure), system)
     strategies = result.strategies
     candidates = [
@@ -102,6 +105,7 @@ def recommend(
         attacker=grid.attacker,
         persona=grid.persona,
         other_attackers=others,
+        other_ns=other_ns,
         measure=grid.measure,
         system=system or result.systems[0],
         max_risk=max_risk,
@@ -146,6 +150,14 @@ def pareto(risk: Floats, utility: Floats) -> NDArray[np.bool_]:
     return np.asarray(~(no_worse & better).any(axis=0))
 
 
+def _one_n(result: "Result", n: int | None) -> "tuple[Result, tuple[int, ...]]":
+    """Return the result of one N, the largest where none is named, and the other N of a sweep."""
+    chosen = result.ns[-1] if n is None else n
+    if not result.is_sweep and n is None:
+        return result, ()
+    return result.at(chosen), tuple(one for one in result.ns if one != chosen) if result.is_sweep else ()
+
+
 def _refuse_empty_budget(result: "Result", max_risk: float) -> None:
     """Refuse a budget that every setting keeps because the log lacks most originals."""
     ceiling = result.log_coverage
@@ -179,11 +191,7 @@ def _grid(
     by_risk = {(grid.attacker, grid.persona): grid for grid in measured.values()}
     attackers = list(dict.fromkeys(name for name, _ in by_risk))
     if attacker is not None and persona is None and attacker not in attackers and is_persona(attacker):
-        warnings.warn(
-            f"attacker={attacker!r} is deprecated: it is a persona; write persona={attacker!r}.",
-            DeprecationWarning,
-            stacklevel=4,
-        )
+        warn_deprecated(f"attacker={attacker!r} is deprecated: it is a persona; write persona={attacker!r}.")
         attacker, persona = None, attacker
     attacker, persona = attacker or attackers[0], persona or "active"
     if attacker not in attackers:

@@ -161,6 +161,13 @@ def _others(advice: "Recommendation") -> str:
     return f"This is the risk against {advice.attacker} alone; the result also holds risks against {others}."
 
 
+def _one_n(advice: "Recommendation") -> str:
+    if not advice.other_ns:
+        return ""
+    others = ", ".join(map(str, advice.other_ns))
+    return f"All settings send {advice.least_risky.n} variants per query; the result also holds N = {others}."
+
+
 def _coverage(advice: "Recommendation") -> str:
     if advice.coverage >= 1:
         return ""
@@ -227,4 +234,4 @@ def _few(advice: "Recommendation") -> str:
     return f"{_count(advice.queries)} can show little; use {FEW} or more."
 
 
-_NOTES = (_meaning, _others, _coverage, _use, _second, _luck, _promise, _unsent, _few)
+_NOTES = (_meaning, _others, _one_n, _coverage, _use, _second, _luck, _promise, _unsent, _few)

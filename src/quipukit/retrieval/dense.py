@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from quipukit.collections.base import Collection, Document
 from quipukit.encoders.base import Encoder, similarities
+from quipukit.encoders.encodings import Encodings
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.rowfile import Keys
-from quipukit.encoders.store import Encodings, EncodingStore, PrivateStore
+from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError, ResourceError
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever, Scorer

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.encoders.base import Similarity, similarities
-from quipukit.encoders.store import Encodings
+from quipukit.encoders.encodings import Encodings
 
 Positions = NDArray[np.int64]
 Scores = NDArray[np.float64]

@@ -1,133 +1,38 @@
-"""Result: everything an experiment found, as frames and a manifest, in one folder.
-
-| frame | columns |
-|---|---|
-| queries | qid, query |
-| settings | one row a setting, in the order of the plan: see `SETTINGS` |
-| obfuscated | seed, and the columns of Obfuscated; how the noise was drawn: `attrs["noise"]`, in the file a column |
-| ranks | seed, and the columns of Ranks |
-| scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
-| guesses | seed, setting, qid, guess (from 1), query, similarity, hit: for the example queries alone |
-| notes | seed, and the columns of Notes |
-
-The folder holds each as Parquet, and `manifest.json`. Equal inputs make equal bytes: what depends on the clock lies in
-`timings.json`, which belongs to no result.
-"""
+"""Result: everything an experiment found."""
 
 import functools
 import hashlib
-import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from quipukit.errors import FileError, InputError
-from quipukit.frames import (
-    NOTES,
-    OBFUSCATED,
-    QUERIES,
-    RANKS,
-    SCORES,
-    SETTING,
-    Kind,
-    Table,
-    joint_noise,
-    noise_of,
-    with_noise,
-)
-from quipukit.io.tables import read_parquet
+from quipukit.errors import InputError
+from quipukit.frames import SCORES, joint_noise, noise_of, with_noise
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.bootstrap import points as join_points
 from quipukit.measures.intervals import LEVEL
 from quipukit.measures.resampling import REPLICATES
-from quipukit.registry import directions
-from quipukit.storage import atomic_write
+from quipukit.measures.risk import persona_of
+from quipukit.results.files import manifest_text, read_result, write_result
+from quipukit.results.tables import TABLES
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
 
-MANIFEST = "manifest.json"
-FORM = 1  # of the folder
 NO_ORIGINALS = "the log holds none of the originals"  # why nothing is ranked
-
-_SEED: dict[str, Kind] = {"seed": "whole"}
-_SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
-
-
-def _by_seed(table: Table, **more: Kind) -> Table:
-    return Table(table.name, {**_SEED, **more, **table.columns}, ("seed", *more, *table.key))
-
-
-class Optional(Table):
-    """A table whose numbers may be missing."""
-
-    def check(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame as it should be; a missing number stays NaN."""
-        gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
-        checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
-        return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
-
-
-SETTINGS = Optional(
-    "Settings",
-    {
-        **_SETTING,
-        "strategy": "text",
-        "guarantee": "text",  # in words, for one variant
-        "private": "whole",  # 1 where differential privacy is promised
-        "budget": "number",  # N * epsilon; NaN for a mechanism without epsilon
-        "budget_query": "number",  # N * L * epsilon, L the words of a query: the mean over the queries
-        "n": "whole",  # variants asked for
-        "variants": "number",  # sent per query, in the mean
-        "distinct": "number",  # share of distinct texts among the variants of a query, in the mean
-        "nothing": "whole",  # queries of which nothing was sent
-        "hides_more": "text",  # which values of the parameter hide more: smaller or larger
-        "pooled": "number",  # documents pooled per query, in the mean; of several systems the most
-        "pooled_share": "number",  # the same as a share of the collection
-        "oov": "number",  # share of the queries' tokens outside the vocabulary; NaN without a vocabulary
-        "oov_policy": "text",
-        "kept_words": "number",  # share of positions that hold the original's word
-        "verbatim": "number",  # share of variants equal to the original
-        "any_verbatim": "number",  # share of queries with at least one such variant
-        "n_x": "number",  # mean over the queries' words of P(M(x) = x)
-        "jaccard": "number",
-        "sentence_similarity": "number",
-    },
-    SETTING,
-)
-
-_LATER = ("budget_query", "hides_more", "pooled", "pooled_share")  # columns that results of earlier versions lack
-
-TABLES: dict[str, Table] = {
-    "queries": QUERIES,
-    "settings": SETTINGS,
-    "obfuscated": _by_seed(OBFUSCATED),
-    "ranks": _by_seed(RANKS),
-    "scores": _by_seed(SCORES, system="text"),
-    "guesses": Table(
-        "Guesses",
-        {
-            **_SEED,
-            **_SETTING,
-            "qid": "text",
-            "guess": "whole",
-            "query": "text",
-            "similarity": "number",
-            "hit": "whole",
-        },
-        ("seed", *SETTING, "qid", "guess"),
-    ),
-    "notes": _by_seed(NOTES),
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What an experiment found. `Result.load(folder)` reads one; frames are in the order of the plan."""
+    """What an experiment found. `Result.load(folder)` reads one; tables are in the order of the plan.
+
+    Where the experiment swept over several N, ``settings`` and everything measured has a column ``n``: `ns` are its
+    values, and `at` is the result of one of them.
+    """
 
     manifest: Mapping[str, Any]
     queries: pd.DataFrame
@@ -163,6 +68,42 @@ class Result:
     def seeds(self) -> list[int]:
         """Return the root seeds of the noise; one or several."""
         return list(self.manifest["seeds"])
+
+    @property
+    def ns(self) -> list[int]:
+        """Return how many variants per query were asked for: one number, or those of a sweep."""
+        asked = self.manifest.get("n")
+        return sorted(asked) if isinstance(asked, list) else [int(n) for n in sorted(set(self.settings["n"]))]
+
+    @property
+    def is_sweep(self) -> bool:
+        """Tell whether the experiment swept over several N, so that tables have a column ``n``."""
+        return isinstance(self.manifest.get("n"), list)
+
+    def at(self, n: int) -> "Result":
+        """Return the result of one N of a sweep."""
+        if n not in self.ns:
+            raise InputError(f"there is no n={n}; the result has n = {', '.join(map(str, self.ns))}.", argument="n")
+        if not self.is_sweep:
+            return self
+        chosen: dict[str, pd.DataFrame] = {"queries": self.queries}
+        for name, table in TABLES.items():
+            frame: pd.DataFrame = getattr(self, name)
+            if name != "queries":
+                rows = frame[frame["n"] == n].reset_index(drop=True)
+                chosen[name] = rows if "n" in table.columns else rows.drop(columns="n")
+        return Result({**self.manifest, "n": n}, **chosen)
+
+    @property
+    def attackers(self) -> list[str]:
+        """Return the attackers, in the order in which they were named."""
+        return list(dict.fromkeys(self.ranks["attacker"]))
+
+    @property
+    def personas(self) -> list[str]:
+        """Return the personas of the attackers: lazy, active, motivated."""
+        measures = self.scores.loc[self.scores["side"] == "risk", "measure"]
+        return [persona_of(measure) for measure in dict.fromkeys(measures)]
 
     @property
     def judged(self) -> bool:
@@ -223,7 +164,7 @@ class Result:
     @functools.cached_property
     def digest(self) -> str:
         """Return SHA-256 over manifest and frames: equal for equal results."""
-        total = hashlib.sha256(_manifest_text(self.manifest).encode())
+        total = hashlib.sha256(manifest_text(self.manifest).encode())
         for name in TABLES:
             frame: pd.DataFrame = getattr(self, name)
             total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
@@ -250,6 +191,8 @@ class Result:
     def points(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
         """Return mean risk and mean utility of every setting, attacker, persona and measure, as Points."""
         self._require_utility()
+        if self.is_sweep:
+            return self._per_n(lambda one: one.points(system, seed))
         utilities = self.utilities(system, seed)
         return join_points(self.risks(seed), utilities, self.name, self.strategies, self.hides_more)
 
@@ -263,11 +206,13 @@ class Result:
     ) -> pd.DataFrame:
         """Return QuIPU and hypervolume of every mechanism, attacker and persona, with intervals and spread over seeds.
 
-        Columns: strategy, mechanism, attacker, persona, measure, quipu, low, high, error, hypervolume, hypervolume_low,
-        hypervolume_high, queries, seeds, seed_low, seed_high (the least and the largest QuIPU score of a single seed;
-        NaN where there is one seed only).
+        One row per mechanism, attacker and persona, and in a sweep per N. Columns: strategy, mechanism, attacker,
+        persona, measure, quipu, low, high, error, hypervolume, hypervolume_low, hypervolume_high, queries, seeds,
+        seed_low, seed_high (the least and the largest QuIPU score of a single seed; NaN where there is one seed only).
         """
         measure = self.measure_named(measure)
+        if self.is_sweep:
+            return self._per_n(lambda one: one.quipu(system, measure, level=level, replicates=replicates))
         table = self._scored(system, measure, None, level, replicates)
         names = ["mechanism", "attacker", "persona"]
         spread = table[names].assign(seed_low=float("nan"), seed_high=float("nan"))
@@ -279,11 +224,42 @@ class Result:
         table.insert(0, "strategy", table["mechanism"].map(self.strategies))
         return table
 
-    def recommend(self, **wishes: Any) -> "Recommendation":
+    def recommend(
+        self,
+        *,
+        max_risk: float = 0.1,
+        persona: str | None = None,
+        attacker: str | None = None,
+        min_utility: float | None = None,
+        measure: str | None = None,
+        system: str | None = None,
+        include_references: bool = False,
+        level: float = LEVEL,
+        n: int | None = None,
+    ) -> "Recommendation":
         """Return the best setting within a budget of risk; see `quipukit.recommend.recommend`."""
         from quipukit.recommend import recommend
 
-        return recommend(self, **wishes)
+        return recommend(
+            self,
+            max_risk=max_risk,
+            persona=persona,
+            attacker=attacker,
+            min_utility=min_utility,
+            measure=measure,
+            system=system,
+            include_references=include_references,
+            level=level,
+            n=n,
+        )
+
+    def _per_n(self, table_of: "Callable[[Result], pd.DataFrame]") -> pd.DataFrame:
+        """Return a table for every N of a sweep, one below the other, with a column ``n``."""
+        tables = []
+        for n in self.ns:
+            tables.append(table_of(self.at(n)))
+            tables[-1].insert(0, "n", n)
+        return pd.concat(tables, ignore_index=True)
 
     def _scored(
         self, system: str | None, measure: str, seed: int | None, level: float, replicates: int
@@ -295,6 +271,8 @@ class Result:
         )
 
     def _side(self, side: str, system: str, seed: int | None) -> pd.DataFrame:
+        if self.is_sweep:
+            return self._per_n(lambda one: one._side(side, system, seed))
         rows = self.scores[(self.scores["side"] == side) & (self.scores["system"] == system)]
         if seed is not None:
             if seed not in self.seeds:
@@ -326,57 +304,11 @@ class Result:
     # --- on disk ---
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the frames and, when they are all there, the manifest."""
-        place = Path(folder)
-        (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
-        for name in TABLES:
-            frame: pd.DataFrame = getattr(self, name)
-            if name == "obfuscated":
-                frame = frame.assign(noise=noise_of(frame))
-            frame = frame.copy(deep=False)
-            frame.attrs = {}  # pandas would write them into the file
-            with atomic_write(place / f"{name}.parquet") as draft:
-                frame.to_parquet(draft, index=False, compression="zstd")
-        with atomic_write(place / MANIFEST) as draft:
-            draft.write_text(_manifest_text(self.manifest), encoding="utf-8")
+        """Write the tables and, when they are all there, the manifest."""
+        write_result(Path(folder), self.manifest, {name: getattr(self, name) for name in TABLES})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "Result":
         """Read a result from its folder."""
-        place = Path(folder)
-        path = place / MANIFEST
-        if not path.is_file():
-            if not place.is_dir():
-                raise FileError(f"{place}: there is no such folder; name one that `quipukit evaluate -o` wrote.")
-            begun = (place / "experiment.json").is_file()
-            fix = f"finish it with `quipukit evaluate --resume {place}`" if begun else "name one of `quipukit evaluate`"
-            raise FileError(f"{place} holds no finished result; {fix}.")
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise FileError(f"{path} is damaged; run `quipukit evaluate --resume {place}`.") from None
-        if not isinstance(manifest, dict) or manifest.get("form") != FORM:
-            raise FileError(f"{path} was written by another version of quipukit; run the experiment again.")
-        return cls(manifest, **{field.name: _read(place, field.name) for field in fields(cls) if field.name in TABLES})
-
-
-def _read(folder: Path, name: str) -> pd.DataFrame:
-    path = folder / f"{name}.parquet"
-    try:
-        frame = read_parquet(path)
-    except FileError:
-        raise FileError(f"{path} is missing or damaged; run `quipukit evaluate --resume {folder}`.") from None
-    return TABLES[name].check(_with_later_columns(frame) if name == "settings" else frame)
-
-
-def _with_later_columns(settings: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns that earlier versions did not write: numbers are missing, directions are those of the classes."""
-    if "mechanism" not in settings.columns:
-        return settings
-    added: dict[str, Any] = {name: float("nan") for name in _LATER if SETTINGS.columns[name] == "number"}
-    added["hides_more"] = settings["mechanism"].astype(str).map(directions(settings["mechanism"].astype(str)))
-    return settings.assign(**{name: column for name, column in added.items() if name not in settings.columns})
-
-
-def _manifest_text(manifest: Mapping[str, Any]) -> str:
-    return json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+        manifest, tables = read_result(Path(folder))
+        return cls(manifest, **tables)

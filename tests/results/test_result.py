@@ -10,7 +10,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.errors import FileError, FrameError, InputError
-from quipukit.results import SETTINGS, TABLES, Result
+from quipukit.results import SETTINGS, TABLES, Result, tables_of
 from tests.example_results import make_result
 
 SMALL = ("CMP", "AEA", "Identity", "Random")
@@ -140,7 +140,11 @@ def test_a_result_of_an_earlier_version_is_read(result: Result, tmp_path: Path) 
     later = ["hides_more", "pooled", "pooled_share"]
     result.settings.drop(columns=later).to_parquet(tmp_path / "settings.parquet", index=False)
     result.scores[result.scores["side"] != "ceiling"].to_parquet(tmp_path / "scores.parquet", index=False)
+    result.guesses.drop(columns="attacker").to_parquet(tmp_path / "guesses.parquet", index=False)
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "form": 1}), encoding="utf-8")
     old = Result.load(tmp_path)
+    pd.testing.assert_frame_equal(old.guesses, result.guesses, check_exact=True)
     assert old.hides_more == {"CMP": "smaller", "AEA": "larger", "Identity": "smaller", "Random": "smaller"}
     assert old.settings["pooled"].isna().all() and old.ceilings().empty
     pd.testing.assert_frame_equal(old.quipu(replicates=20), result.quipu(replicates=20))
@@ -162,6 +166,82 @@ def test_a_result_keeps_the_direction_of_mechanisms_that_are_not_installed(resul
     assert mine["Mine"].tolist() == pytest.approx(aea["AEA"].tolist())
     table = qk.quipu_table(loaded.points()).query("mechanism == 'Mine' and measure == 'nDCG@10'")
     assert table["quipu"].tolist() == pytest.approx(aea["AEA"].tolist())
+
+
+# --- several N ---
+
+
+def sweep_of(*results: Result) -> Result:
+    """Join results of one N each."""
+    ns = [int(one.settings["n"].iloc[0]) for one in results]
+    tables = {
+        name: pd.concat([getattr(one, name).assign(n=n) for n, one in zip(ns, results, strict=True)], ignore_index=True)
+        for name in TABLES
+        if name != "queries"
+    }
+    checked = {name: tables_of(sweep=True)[name].check(table) for name, table in tables.items()}
+    return Result({**results[0].manifest, "n": ns}, queries=results[0].queries, **checked)
+
+
+@pytest.fixture(scope="module")
+def parts(result: Result) -> tuple[Result, Result]:
+    """A result with 5 variants per query, and one with 50 that finds more and is found out as often."""
+    fewer = make_result(queries=4, mechanisms=SMALL, shift=0.05)
+    fewer = dataclasses.replace(fewer, settings=fewer.settings.assign(n=5), manifest={**fewer.manifest, "n": 5})
+    return fewer, result
+
+
+@pytest.fixture(scope="module")
+def sweep(parts: tuple[Result, Result]) -> Result:
+    return sweep_of(*parts)
+
+
+def test_a_sweep_is_one_result_for_every_n(sweep: Result, parts: tuple[Result, Result]) -> None:
+    assert sweep.ns == [5, 50] and sweep.is_sweep
+    for n, part in zip(sweep.ns, parts, strict=True):
+        one = sweep.at(n)
+        assert one.ns == [n] and not one.is_sweep
+        for name in TABLES:
+            pd.testing.assert_frame_equal(getattr(one, name), getattr(part, name), check_exact=True)
+
+
+def test_a_sweep_comes_back_as_it_was(sweep: Result, tmp_path: Path) -> None:
+    sweep.save(tmp_path)
+    loaded = Result.load(tmp_path)
+    assert loaded.digest == sweep.digest and loaded.ns == [5, 50]
+
+
+def test_points_and_scores_of_a_sweep_have_a_column_n(sweep: Result, parts: tuple[Result, Result]) -> None:
+    for ask in (
+        lambda one: one.points(),
+        lambda one: one.quipu(replicates=5),
+        lambda one: one.risks(),
+        lambda one: one.utilities(),
+        lambda one: one.ceilings(),
+    ):
+        table = ask(sweep)
+        for n, part in zip(sweep.ns, parts, strict=True):
+            own = table[table["n"] == n].drop(columns="n").reset_index(drop=True)
+            pd.testing.assert_frame_equal(own, ask(part), check_exact=True)
+
+
+def test_a_recommendation_is_for_one_n_and_says_so(sweep: Result, parts: tuple[Result, Result]) -> None:
+    for n, other, part in ((None, 5, parts[1]), (5, 50, parts[0])):
+        advice = sweep.recommend(max_risk=0.9, n=n)
+        assert advice.other_ns == (other,) and advice.least_risky.n == (n or 50)
+        assert any(
+            f"send {n or 50} variants per query; the result also holds N = {other}" in one for one in advice.notes
+        )
+        assert advice.sentence == part.recommend(max_risk=0.9).sentence
+    assert parts[1].recommend(max_risk=0.9).other_ns == ()
+
+
+def test_one_n_is_a_result_without_a_column_n(result: Result) -> None:
+    assert result.ns == [50] and not result.is_sweep and result.at(50) is result
+    assert "n" not in result.points().columns
+    for ask in (result.at, lambda n: result.recommend(n=n)):
+        with pytest.raises(InputError, match="there is no n=7; the result has n = 50"):
+            ask(7)
 
 
 # --- what can be asked ---

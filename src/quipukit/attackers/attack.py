@@ -1,0 +1,154 @@
+"""Attack obfuscated queries: complete the log, let every attacker rank it, and say how much of it there was to find."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from quipukit.attackers.base import Attacker
+from quipukit.attackers.log import QueryLog, read_log
+from quipukit.attackers.panel import Panel
+from quipukit.attackers.task import Task
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.distributed import distributed
+from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.executors.base import Executor
+from quipukit.executors.local import Local
+from quipukit.frames import QUERIES
+from quipukit.progress import Progress
+from quipukit.specs import Spec
+
+if TYPE_CHECKING:
+    from quipukit.vectors.store import Vectors
+
+DEFAULT = ("QuIA",)
+
+Stages = Callable[[str], Progress]
+
+
+def _silent(_: str) -> Progress:
+    return lambda done, total: None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much there was to find.
+
+    ``log_size`` is the number of rows that were ranked, ``queries`` that of the originals, of which the log held
+    ``in_log`` by itself and ``injected`` were added. ``no_obfuscation`` is how often a setting sent nothing for a
+    query.
+    """
+
+    log_size: int
+    queries: int
+    in_log: int
+    injected: int
+    no_obfuscation: int = 0
+
+
+def coverage(queries: pd.DataFrame, log: "QueryLog | str | Iterable[str]", inject: bool = True) -> Coverage:
+    """Return how many of the queries a log holds, and its size when it is completed with the others (``inject``)."""
+    whole = log if isinstance(log, QueryLog) else read_log(log)
+    texts = QUERIES.check(queries)["query"].tolist()
+    used = whole.completed(texts) if inject else whole
+    return Coverage(len(used), len(texts), sum(whole.row(text) >= 0 for text in texts), len(used) - len(whole))
+
+
+@dataclass(frozen=True, eq=False)
+class AttackReport:
+    """The ranks of an attack, what there was to find, and what the attackers would guess."""
+
+    ranks: pd.DataFrame
+    coverage: Coverage
+    panel: Panel
+    obfuscated: pd.DataFrame
+    queries: pd.DataFrame
+
+    def guesses(self, top: int = 10) -> pd.DataFrame:
+        """Return the best guesses of every attacker for every setting and query; see `Panel.guesses`."""
+        return self.panel.guesses(self.obfuscated, self.queries, top)
+
+
+def attack(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    log: "QueryLog | str | Iterable[str]",
+    encoder: str | Encoder = "minilm",
+    inject: bool = True,
+    stages: Stages = _silent,
+    settings: pd.DataFrame | None = None,
+    *,
+    attackers: "Sequence[str | Spec | Attacker]" = DEFAULT,
+    vectors: "str | Vectors | None" = None,
+    executor: Executor | None = None,
+) -> pd.DataFrame:
+    """Return the rank of every original among the log's queries, for every attacker and setting: a Ranks table.
+
+    ``attackers`` are specs ("QuIA", "QuIA(encoder='minilm')") or objects; ``encoder`` and ``vectors`` are for those
+    that need one and name none. Every query given counts under every setting: one for which nothing was sent is not
+    found, and has risk 0. A setting that sent nothing at all has no row among the obfuscated queries; give ``settings``
+    (a frame with mechanism, parameter and value) to have it counted too. With ``inject`` the log is completed with the
+    originals, as in the paper; without it an original that the log lacks cannot be found. The log is encoded once,
+    ever; what belongs to the user is encoded in memory. `attack_report` tells, beside the ranks, how many of the
+    originals the log held and how often nothing was sent. ``executor`` encodes and ranks in other processes.
+    """
+    report = attack_report(
+        obfuscated,
+        queries,
+        log,
+        encoder,
+        inject,
+        stages,
+        settings,
+        attackers=attackers,
+        vectors=vectors,
+        executor=executor,
+    )
+    unsent = never_sent(obfuscated, queries)
+    if unsent:
+        warnings.warn(
+            f"for {unsent} of {len(queries)} queries no setting sent anything, so they count as risk 0; if they were "
+            "never obfuscated, give only those that were.",
+            stacklevel=2,
+        )
+    return report.ranks
+
+
+def attack_report(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    log: "QueryLog | str | Iterable[str]",
+    encoder: str | Encoder = "minilm",
+    inject: bool = True,
+    stages: Stages = _silent,
+    settings: pd.DataFrame | None = None,
+    *,
+    attackers: "Sequence[str | Spec | Attacker]" = DEFAULT,
+    vectors: "str | Vectors | None" = None,
+    executor: Executor | None = None,
+) -> AttackReport:
+    """Attack as `attack` does, and return the ranks with their coverage and with the attackers' best guesses."""
+    whole = log if isinstance(log, QueryLog) else read_log(log)
+    used = whole.completed(QUERIES.check(queries)["query"].tolist()) if inject else whole
+    task = Task.of(obfuscated, queries, used, settings)
+    with executor or Local() as executor:
+
+        def store_of(encoder: Encoder) -> PrivateStore:
+            return PrivateStore(EncodingStore(distributed(encoder, executor)))
+
+        panel = Panel(attackers, used, encoder=encoder, vectors=vectors, store_of=store_of)
+        panel.prepare(stages("encoding the log"))
+        panel.encode(obfuscated["query"].tolist(), stages("encoding the obfuscated queries"))
+        ranks = panel.ranks(
+            obfuscated, queries, settings=settings, progress=stages("ranking the log"), executor=executor
+        )
+    known = coverage(queries, whole, inject)
+    facts = Coverage(known.log_size, known.queries, known.in_log, known.injected, len(task.asked) - len(task.groups))
+    return AttackReport(ranks, facts, panel, obfuscated, queries)
+
+
+def never_sent(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> int:
+    """Return for how many queries no setting sent anything: they lower every mean risk, rightly or not."""
+    return len(set(queries["qid"]) - set(obfuscated["qid"]))

@@ -1,0 +1,130 @@
+"""What an attacker is: it knows a query log, sees what the search system received, and scores every query of the log.
+
+An attacker never gets the originals. Which row of the log is the right one, what a tie is worth and how ranks are
+counted is the business of the harness (`quipukit.attackers.panel`).
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.encoders.encodings import Encodings
+from quipukit.progress import Progress
+from quipukit.specs import Spec
+
+Knowledge = Literal["log", "log+mechanism", "log+mechanism+epsilon"]
+RESOURCES = ("encoder", "vectors")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KnownSetting:
+    """What an attacker knows about the obfuscation; ``value`` is None where it does not know the parameter's value."""
+
+    mechanism: str
+    parameter: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The texts that the search system received for one query, in order; ``setting`` only if the attacker knows it."""
+
+    texts: tuple[str, ...]
+    setting: KnownSetting | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLog:
+    """The query log as an attacker gets it: distinct queries in alphabetical order, and how often each was asked.
+
+    A log may have been completed with the originals. Neither their places nor their counts (1, as of a query asked
+    once) tell which they are.
+    """
+
+    texts: list[str]
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Attacker(ABC):
+    """Scores the queries of a log by how likely each is the original of what was sent.
+
+    ``knows`` says what it is told besides the texts. Options are the fields of a dataclass; fields named in
+    ``RESOURCES`` are bound by whoever runs the attack, and are part of the name only where a spec names them. The
+    smallest attacker counts common words:
+
+    >>> class Overlap(Attacker):
+    ...     name, summary = "Overlap", "counts the words that a query shares with what was sent"
+    ...     def prepare(self, log, progress=None):
+    ...         self.words = [set(text.lower().split()) for text in log.texts]
+    ...     def scores(self, sent):
+    ...         seen = set(" ".join(sent.texts).lower().split())
+    ...         return np.array([len(words & seen) for words in self.words], float)
+    >>> overlap = Overlap()
+    >>> overlap.prepare(KnownLog(["cat food", "dog"], np.ones(2, np.int64)))
+    >>> overlap.scores(Sent(("food for cats", "dear cat"))).tolist()
+    [2.0, 0.0]
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    knows: ClassVar[Knowledge] = "log"
+    reference: ClassVar[str] = ""
+
+    written: Spec | None = None  # the spec that it was made from, where there was one
+
+    @property
+    def spec(self) -> Spec:
+        """Return what it is called: the spec that it was made from, else its name and the options that differ."""
+        if self.written is not None:
+            return self.written
+        options = [(option.name, getattr(self, option.name), option.default) for option in option_fields(type(self))]
+        return Spec(self.name, tuple((name, value) for name, value, default in options if value != default))
+
+    @abstractmethod
+    def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
+        """Learn a log, in place of any log learned before; ``progress(done, total)`` may be told how far it is."""
+
+    @abstractmethod
+    def scores(self, sent: Sent) -> Floats:
+        """Return one finite score for every row of the log; higher is more likely.
+
+        A score may depend on the row's text and count, on the rest of the log and on what was sent, but not on the
+        place of the row, nor on what was sent for other queries.
+        """
+
+    @property
+    def log_vectors(self) -> "Encodings | NDArray[np.floating] | None":
+        """Return a vector for every row of the log, where scores are cosines to a vector; see `sent_vectors`."""
+        return None
+
+    def sent_vectors(self, batch: Sequence[Sent]) -> Floats | None:
+        """Return a vector for each of many, whose cosines with `log_vectors` are the scores; None where they are not.
+
+        An attacker whose scores are cosines is ranked by it much faster (`quipukit.attackers.ranks`).
+        """
+        return None
+
+
+def option_fields(cls: type[Attacker]) -> "list[dataclasses.Field[Any]]":
+    """Return the fields that are options: those of a dataclass that are no resources."""
+    return [field for field in _fields(cls) if field.init and field.name not in RESOURCES]
+
+
+def resource_names(cls: type[Attacker]) -> list[str]:
+    """Return which resources an attacker takes."""
+    return [field.name for field in _fields(cls) if field.name in RESOURCES]
+
+
+def _fields(cls: type[Attacker]) -> "tuple[dataclasses.Field[Any], ...]":
+    made: Any = cls  # not every attacker is a dataclass
+    return dataclasses.fields(made) if dataclasses.is_dataclass(made) else ()

@@ -1,0 +1,265 @@
+"""The harness: attackers score a log, and it knows which row is the original, what a tie is worth and how ranks count.
+
+For every setting and query the attackers see the texts that were sent, in the order of the variants, and as much about
+the setting as their ``knows`` allows. They see the log in alphabetical order: no place tells which of its queries are
+the originals that it was completed with.
+"""
+
+import copy
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.log import QueryLog
+from quipukit.attackers.ranks import EQUAL, best_rows, count_better
+from quipukit.attackers.registry import attacker as bind
+from quipukit.attackers.task import GROUP, Task
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.encoders.stored import StoredEncoder
+from quipukit.errors import InputError
+from quipukit.executors.base import Executor
+from quipukit.frames import RANKS, SETTING
+from quipukit.progress import Progress
+from quipukit.specs import Spec
+
+if TYPE_CHECKING:
+    from quipukit.vectors.store import Vectors
+
+Rows = NDArray[np.int64]
+StoreOf = Callable[[Encoder], PrivateStore]
+
+
+class Panel:
+    """Attackers that know one log.
+
+    The log is what the caller makes of it: completed with the originals, or not. Each attacker learns it once, when it
+    is first asked or by `prepare`.
+    """
+
+    def __init__(
+        self,
+        attackers: "Sequence[str | Spec | Attacker]",
+        log: QueryLog,
+        *,
+        encoder: str | Encoder = "minilm",
+        vectors: "str | Vectors | None" = None,
+        store_of: StoreOf | None = None,
+    ) -> None:
+        """Bind attackers by name, or take them as they are.
+
+        ``encoder`` and ``vectors`` are for those that need one and name none. ``store_of`` says where the vectors of
+        an encoder are kept: by default those of the public log in the cache that all runs share, all others in memory.
+        """
+        if isinstance(attackers, str | Spec | Attacker):
+            attackers = [attackers]
+        self.log = log
+        self._store_of = store_of or _in_memory
+        self._stored: dict[str, StoredEncoder] = {}
+        self.attackers = [self._bound(attacker, encoder, vectors) for attacker in attackers]
+        self.names = [repr(attacker.spec) for attacker in self.attackers]
+        if not self.names:
+            raise InputError("no attacker is given; name at least one, for instance QuIA.")
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise InputError(f"the attacker {name} is given twice; keep one.")
+        # places[row] is where a row of our log stands in the attackers' log.
+        order = sorted(range(len(log)), key=log.texts.__getitem__)
+        self._places = np.empty(len(log), np.int64)
+        self._places[order] = np.arange(len(log))
+        counts = np.where(np.arange(len(log)) < len(log) - log.added, log.counts, 1)
+        self._known = KnownLog([log.texts[row] for row in order], counts[order])
+        self._prepared: set[str] = set()
+
+    def _bound(self, given: "str | Spec | Attacker", encoder: str | Encoder, vectors: Any) -> Attacker:
+        # A copy: the caller's own attacker keeps its encoder and its log.
+        attacker = copy.copy(bind(given, encoder=encoder, vectors=vectors))
+        own = getattr(attacker, "encoder", None)
+        if isinstance(own, Encoder):
+            attacker.encoder = self._kept(own)  # type: ignore[attr-defined]
+        return attacker
+
+    def _kept(self, encoder: Encoder) -> StoredEncoder:
+        """Return the same encoder with its vectors kept; attackers that share an encoder share its vectors."""
+        if encoder.fingerprint not in self._stored:
+            self._stored[encoder.fingerprint] = StoredEncoder(self._store_of(encoder), self.log.public)
+        return self._stored[encoder.fingerprint]
+
+    def fingerprint(self, name: str) -> str:
+        """Return a hash over an attacker's spec and the resources that it is bound to; not over its code."""
+        (attacker,) = self._named([name])
+        resources = ((part, getattr(getattr(attacker, part, None), "fingerprint", "")) for part in RESOURCES)
+        return hashlib.sha256(repr((name, *resources)).encode()).hexdigest()
+
+    # --- what they do ---
+
+    def prepare(self, progress: Progress | None = None, names: Sequence[str] | None = None) -> None:
+        """Let attackers (all, or some by name) learn the log, unless they know it."""
+        chosen = self._named(names)
+        for number, attacker in enumerate(chosen):
+            if repr(attacker.spec) not in self._prepared:
+                attacker.prepare(self._known, _part(progress, number, len(chosen)))
+                self._prepared.add(repr(attacker.spec))
+
+    def encode(
+        self, texts: Sequence[str], progress: Progress | None = None, names: Sequence[str] | None = None
+    ) -> None:
+        """Encode what was sent ahead of time, for the attackers that encode; it changes no result."""
+        encoders = {id(own): own for one in self._named(names) if (own := getattr(one, "encoder", None)) is not None}
+        for number, encoder in enumerate(encoders.values()):
+            encoder.vectors(list(dict.fromkeys(texts)), "query", _part(progress, number, len(encoders)))
+
+    def ranks(
+        self,
+        obfuscated: pd.DataFrame,
+        queries: pd.DataFrame,
+        *,
+        settings: pd.DataFrame | None = None,
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        executor: Executor | None = None,
+    ) -> pd.DataFrame:
+        """Return the rank of every original in the log, as a Ranks table: for each attacker, every setting and query.
+
+        A query for which a setting sent nothing cannot be guessed: it is not found, and its risk is 0. A setting that
+        sent nothing at all is known from ``settings`` (mechanism, parameter, value) alone. ``executor`` counts in other
+        processes, for attackers whose scores are cosines.
+        """
+        task = Task.of(obfuscated, queries, self.log, settings)
+        self.prepare(names=names)
+        chosen = self._named(names)
+        tables = [
+            self._ranks_of(attacker, task, _part(progress, number, len(chosen)), executor)
+            for number, attacker in enumerate(chosen)
+        ]
+        return RANKS.check(pd.concat(tables, ignore_index=True))
+
+    def guesses(
+        self, obfuscated: pd.DataFrame, queries: pd.DataFrame, top: int = 10, names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Return the best guesses: setting, attacker, qid, guess (from 1), query, similarity (the score), hit.
+
+        Of equal scores the earlier query of the log comes first.
+        """
+        task = Task.of(obfuscated, queries, self.log)
+        self.prepare(names=names)
+        tables = []
+        for attacker in self._named(names):
+            rows, scores = self._best(attacker, task.sent_to(attacker), top)
+            count = rows.shape[1]
+            table = task.groups.loc[task.groups.index.repeat(count), list(GROUP)].reset_index(drop=True)
+            table.insert(len(SETTING), "attacker", repr(attacker.spec))
+            tables.append(
+                table.assign(
+                    guess=np.tile(np.arange(1, count + 1), len(rows)),
+                    query=[self.log.texts[row] for row in rows.ravel()],
+                    similarity=scores.ravel(),
+                    hit=rows.ravel() == np.repeat(task.targets, count),
+                )
+            )
+        return pd.concat(tables, ignore_index=True)
+
+    # --- one attacker ---
+
+    def _named(self, names: Sequence[str] | None) -> list[Attacker]:
+        known = dict(zip(self.names, self.attackers, strict=True))
+        for name in names or ():
+            if name not in known:
+                raise InputError(f"there is no attacker {name!r} in the panel; it has {', '.join(self.names)}.")
+        return [known[name] for name in (self.names if names is None else names)]
+
+    def _ranks_of(
+        self, attacker: Attacker, task: Task, progress: Progress | None, executor: Executor | None
+    ) -> pd.DataFrame:
+        there = np.flatnonzero(task.targets >= 0)
+        better, tied = np.full(len(task.groups), -1), np.zeros(len(task.groups), np.int64)
+        if len(there):
+            sent = task.sent_to(attacker)
+            better[there], tied[there] = self._counts(
+                attacker, [sent[number] for number in there], task.targets[there], progress, executor
+            )
+        ranked = task.groups.assign(better=better, tied=tied)
+        table = task.asked.merge(ranked, on=list(GROUP), how="left").fillna({"better": -1, "tied": 0})
+        log_rank = np.where(table["better"] >= 0, table["better"] + 1 + table["tied"] / 2, np.inf)
+        return table.assign(attacker=repr(attacker.spec), log_rank=log_rank)
+
+    def _counts(
+        self,
+        attacker: Attacker,
+        sent: Sequence[Sent],
+        targets: Rows,
+        progress: Progress | None,
+        executor: Executor | None,
+    ) -> tuple[Rows, Rows]:
+        """Return how many other rows come before each target, and how many stand level with it."""
+        vectors = attacker.sent_vectors(sent)
+        if vectors is not None:
+            goals = np.concatenate([self._vectors(attacker, target, target + 1) for target in targets])
+            counts = count_better(
+                vectors,
+                targets,
+                lambda start, stop: self._vectors(attacker, start, stop),
+                len(self.log),
+                goals.astype(np.float64),
+                progress,
+                executor,
+            )
+            return counts.better, counts.tied
+        better, tied = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
+        for number, (scores, target) in enumerate(zip(self._scores(attacker, sent), targets, strict=True)):
+            own = scores[target]
+            equal = EQUAL * max(1.0, abs(own))
+            better[number] = (scores > own + equal).sum()
+            tied[number] = (np.abs(scores - own) <= equal).sum() - 1  # but for the target itself
+            if progress:
+                progress(number + 1, len(sent))
+        return better, tied
+
+    def _best(self, attacker: Attacker, sent: Sequence[Sent], top: int) -> tuple[Rows, Floats]:
+        """Return the rows of the highest scores and these scores, one line for each."""
+        if not sent:
+            return np.empty((0, 0), np.int64), np.empty((0, 0))
+        vectors = attacker.sent_vectors(sent)
+        if vectors is not None:
+            return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
+        rows, best = [], []
+        for scores in self._scores(attacker, sent):
+            order = np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))[:top]
+            rows.append(order)
+            best.append(scores[order])
+        return np.array(rows), np.array(best)
+
+    def _scores(self, attacker: Attacker, sent: Sequence[Sent]) -> Iterator[Floats]:
+        """Iterate over the scores for each, in the order of our log."""
+        for one in sent:
+            scores = np.asarray(attacker.scores(one), np.float64)
+            if scores.shape != (len(self.log),) or not np.isfinite(scores).all():
+                raise InputError(
+                    f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
+                    "the log; scores() must return one number per row."
+                )
+            yield scores[self._places]
+
+    def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
+        """Return the vectors of some rows of our log."""
+        vectors = attacker.log_vectors
+        if vectors is None or len(vectors) != len(self.log):
+            raise InputError(f"the attacker {attacker.spec!r} has sent_vectors() but no log_vectors, one per row.")
+        return vectors[self._places[start:stop]]
+
+
+def _in_memory(encoder: Encoder) -> PrivateStore:
+    return PrivateStore(EncodingStore(load_encoder(encoder)))
+
+
+def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one of several parts, told as that of the whole."""
+    if progress is None or count == 1:
+        return progress
+    return lambda done, total: progress(number + done / max(total, 1), count)

@@ -1,0 +1,80 @@
+"""Attackers by name: the built-in ones and those of plugins, bound to their options and resources."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from quipukit.attackers.base import Attacker, option_fields, resource_names
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.errors import ResourceError, SpecError
+from quipukit.registry import Registry
+from quipukit.specs import Spec, parse
+
+if TYPE_CHECKING:
+    from quipukit.vectors.store import Vectors
+
+ATTACKERS = Registry("attacker", "quipukit.attackers", {"QuIA": "quipukit.attackers.quia:QuIA"})
+
+
+def attacker_class(name: str) -> type[Attacker]:
+    """Return the class behind a name."""
+    cls = ATTACKERS.load(name)
+    if not (isinstance(cls, type) and issubclass(cls, Attacker)):
+        raise ResourceError(f"the plugin {name!r} is no attacker; it must inherit quipukit.attackers.base.Attacker.")
+    return cls
+
+
+def attacker_spec(text: "str | Spec") -> Spec:
+    """Parse the spec of an attacker: its name, any options in brackets, and no ``@``.
+
+    >>> attacker_spec("quia(encoder=minilm)")
+    QuIA(encoder='minilm')
+    """
+    found = parse(text, ATTACKERS.canonical, "an attacker; write it as QuIA or QuIA(encoder='minilm')")
+    if found.value is not None:
+        raise SpecError(f"{found!r}: an attacker has no '@'; write {found.family}.")
+    return found
+
+
+def attacker(
+    spec: "str | Spec | Attacker",
+    *,
+    encoder: "str | Encoder | None" = None,
+    vectors: "str | Vectors | None" = None,
+) -> Attacker:
+    """Bind an attacker to its resources; what its spec names comes first, then what is given, then its own default.
+
+    >>> attacker("QuIA").spec
+    QuIA
+    """
+    if isinstance(spec, Attacker):
+        return spec
+    wanted = attacker_spec(spec)
+    cls = attacker_class(wanted.name)
+    options = _checked_options(cls, wanted)
+    given: dict[str, Any] = {name: resource for name, resource in (("encoder", encoder), ("vectors", vectors))}
+    named = {name: options.pop(name, None) or given[name] for name in resource_names(cls)}
+    resources = {name: _LOADERS[name](resource) for name, resource in named.items() if resource is not None}
+    made = cls(**options, **resources)
+    made.written = wanted
+    return made
+
+
+def _checked_options(cls: type[Attacker], wanted: Spec) -> dict[str, Any]:
+    allowed = [*(field.name for field in option_fields(cls)), *resource_names(cls)]
+    options = dict(wanted.options)
+    if len(options) != len(wanted.options):
+        raise SpecError(f"{wanted!r} sets an option twice; keep one.")
+    for option in options:
+        if option not in allowed:
+            raise SpecError(f"{cls.name} has no option {option!r} (it has {', '.join(allowed) or 'none'}).")
+    return options
+
+
+def _load_vectors(vectors: Any) -> Any:
+    from quipukit.vectors.sources import load_vectors
+
+    return load_vectors(vectors) if isinstance(vectors, str) else vectors
+
+
+_LOADERS: dict[str, Callable[[Any], Any]] = {"encoder": load_encoder, "vectors": _load_vectors}

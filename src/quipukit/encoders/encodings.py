@@ -1,0 +1,53 @@
+"""Encodings: the vectors of some texts, in memory or on disk, as one sequence of rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+Vectors = NDArray[np.floating]
+
+PRIVATE = 1 << 40  # where the numbers of private rows begin: more than any file has
+
+
+class Encodings:
+    """The vectors of some texts, read from disk where they are used.
+
+    ``encodings[3:5]`` and ``encodings[[7, 1]]`` are float32 arrays; nothing else is loaded.
+    """
+
+    def __init__(self, matrix: Vectors, rows: Rows, private: Vectors | None = None) -> None:
+        """Keep the mapped matrix, and the row of every text in it; from ``PRIVATE`` on, rows are of the second one."""
+        self._matrix = matrix
+        self._private = private
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of texts and of coordinates."""
+        return len(self.rows), int(self._matrix.shape[1])
+
+    def __getitem__(self, where: Any) -> NDArray[np.float32]:
+        rows = np.asarray(self.rows[where])
+        own = rows >= PRIVATE
+        if self._private is None or not own.any():
+            return np.asarray(self._matrix[rows], np.float32)
+        vectors = np.empty((*rows.shape, self.shape[1]), np.float32)
+        vectors[own] = self._private[rows[own] - PRIVATE]
+        vectors[~own] = self._matrix[rows[~own]]
+        return vectors
+
+    def blocks(self, size: int = 8192) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+        """Iterate over (positions of texts, their vectors) in the order of the disk, in blocks of one size."""
+        order = np.argsort(self.rows, kind="stable")
+        for start in range(0, len(order), size):
+            part = order[start : start + size]
+            yield part, self[part]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or np.float32, copy=False)

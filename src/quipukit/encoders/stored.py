@@ -1,0 +1,52 @@
+"""An encoder whose vectors are kept: what an attacker is given, so that a log is encoded once, ever."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.encoders.base import Encoder, Kind, Piece
+from quipukit.encoders.encodings import Encodings
+from quipukit.encoders.store import PrivateStore
+from quipukit.progress import Progress
+
+
+class StoredEncoder(Encoder):
+    """An encoder behind a store: texts are encoded once, and their vectors are read from then on.
+
+    ``public`` are texts that say nothing about the user, such as a query log. Where all of them are asked for they go
+    to the cache that all runs share. Every other text stays in the private store; and so do public ones that are asked
+    for on their own, because which of them were asked for may depend on a query.
+    """
+
+    def __init__(self, store: PrivateStore, public: Sequence[str] = ()) -> None:
+        """Stand for the encoder of a store."""
+        encoder = store.encoder
+        self.name, self.fingerprint, self.similarity = encoder.name, encoder.fingerprint, encoder.similarity
+        self._store = store
+        self._public = public
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        """Return the number of coordinates of a vector; some encoders load their model to tell."""
+        return self._store.encoder.dimension
+
+    def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
+        """Encode distinct texts without keeping their vectors."""
+        return self._store.encoder.pieces(texts, kind)
+
+    def variant(self, kind: Kind) -> str:
+        """Return what sets the vectors of a kind apart."""
+        return self._store.encoder.variant(kind)
+
+    def vectors(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> Encodings:
+        """Return the vectors of texts; only those that the store lacks are encoded."""
+        if self._public and set(self._public) <= set(texts):
+            self._store.shared.ensure(self._public, kind, progress)
+        return self._store.ensure(texts, kind, progress)
+
+    def encode(
+        self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None
+    ) -> NDArray[np.float32]:
+        """Return one row for every text, in memory."""
+        return self.vectors(texts, kind, progress)[:]

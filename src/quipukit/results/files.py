@@ -1,0 +1,67 @@
+"""A result on disk: each table as Parquet, and `manifest.json`.
+
+Equal inputs make equal bytes: what depends on the clock lies in `timings.json`, which belongs to no result.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from quipukit.errors import FileError
+from quipukit.frames import noise_of
+from quipukit.io.tables import read_parquet
+from quipukit.results.tables import tables_of, up_to_date
+from quipukit.storage import atomic_write
+
+MANIFEST = "manifest.json"
+FORM = 2  # of the folder
+_READABLE = (1, 2)  # 1: one attacker, whose guesses do not name it
+
+
+def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write the tables and, when they are all there, the manifest."""
+    (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
+    for name, frame in tables.items():
+        if name == "obfuscated":
+            frame = frame.assign(noise=noise_of(frame))
+        frame = frame.copy(deep=False)
+        frame.attrs = {}  # pandas would write them into the file
+        with atomic_write(place / f"{name}.parquet") as draft:
+            frame.to_parquet(draft, index=False, compression="zstd")
+    with atomic_write(place / MANIFEST) as draft:
+        draft.write_text(manifest_text(manifest), encoding="utf-8")
+
+
+def read_result(place: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """Return manifest and tables of a folder."""
+    path = place / MANIFEST
+    if not path.is_file():
+        if not place.is_dir():
+            raise FileError(f"{place}: there is no such folder; name one that `quipukit evaluate -o` wrote.")
+        begun = (place / "experiment.json").is_file()
+        fix = f"finish it with `quipukit evaluate --resume {place}`" if begun else "name one of `quipukit evaluate`"
+        raise FileError(f"{place} holds no finished result; {fix}.")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise FileError(f"{path} is damaged; run `quipukit evaluate --resume {place}`.") from None
+    if not isinstance(manifest, dict) or manifest.get("form") not in _READABLE:
+        raise FileError(f"{path} was written by another version of quipukit; run the experiment again.")
+    tables = tables_of(isinstance(manifest.get("n"), list))
+    return manifest, {name: table.check(up_to_date(name, _read(place, name))) for name, table in tables.items()}
+
+
+def _read(folder: Path, name: str) -> pd.DataFrame:
+    path = folder / f"{name}.parquet"
+    try:
+        return read_parquet(path)
+    except FileError:
+        raise FileError(f"{path} is missing or damaged; run `quipukit evaluate --resume {folder}`.") from None
+
+
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """Return a manifest as it is written: equal manifests, equal texts."""
+    return json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

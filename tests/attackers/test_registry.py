@@ -1,0 +1,70 @@
+"""Attackers by name, with options and resources, and those of plugins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import quipukit as qk
+from quipukit.attackers.quia import QuIA
+from quipukit.attackers.registry import ATTACKERS, attacker_spec
+from quipukit.errors import ResourceError, SpecError
+from quipukit.plugins import temporarily_installed
+from tests.attackers.fakes import Bag, Overlap
+
+
+@dataclass(kw_only=True, eq=False)
+class Mine(Overlap):
+    name = "Mine"
+    weight: float = 1.0
+    vectors: qk.Vectors | None = None
+
+
+def test_a_spec_is_a_value_that_reads_back() -> None:
+    assert repr(attacker_spec("quia")) == "QuIA" and ATTACKERS.names[0] == "QuIA"
+    assert repr(attacker_spec("Q-u-I-A( encoder = minilm )")) == "QuIA(encoder='minilm')"
+    assert attacker_spec(attacker_spec("QuIA(encoder='minilm')")) == attacker_spec("QuIA(encoder=minilm)")
+
+
+def test_resources_are_no_part_of_the_name_unless_the_spec_names_them() -> None:
+    given = qk.attacker("QuIA", encoder=Bag())
+    assert isinstance(given, QuIA) and given.encoder.name == "bag" and repr(given.spec) == "QuIA"
+    named = qk.attacker("QuIA(encoder=minilm)", encoder=Bag())
+    assert isinstance(named, QuIA) and named.encoder.name == "minilm"
+    assert repr(named.spec) == "QuIA(encoder='minilm')"
+    assert repr(QuIA(encoder=Bag()).spec) == "QuIA"
+    assert qk.attacker(given) is given
+
+
+def test_a_plugin_is_found_by_name_with_its_options() -> None:
+    with temporarily_installed("quipukit.attackers", Mine=Mine):
+        made = qk.attacker("mine(weight=2)", encoder=Bag())
+        assert isinstance(made, Mine) and made.weight == 2 and made.vectors is None
+        assert repr(made.spec) == "Mine(weight=2)" and repr(Mine(weight=2).spec) == "Mine(weight=2)"
+        pets = qk.Vectors(["cat", "dog"], np.eye(2))
+        assert getattr(qk.attacker("Mine", vectors=pets), "vectors", None) is pets
+        assert "Mine" in ATTACKERS.names
+    assert "Mine" not in ATTACKERS.names
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("QuIB", "no attacker 'QuIB'; did you mean QuIA"),
+        ("QuIA@10", "an attacker has no '@'; write QuIA"),
+        ("QuIA(k=1)", r"QuIA has no option 'k' \(it has encoder\)"),
+        ("QuIA(encoder=minilm, encoder=minilm)", "options are written as|sets an option twice"),
+        ("two words", "not an attacker; write it as QuIA"),
+    ],
+)
+def test_what_is_no_attacker_is_refused_with_the_fix(spec: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        qk.attacker(spec)
+
+
+def test_a_plugin_that_is_no_attacker_is_named() -> None:
+    with (
+        temporarily_installed("quipukit.attackers", Wrong=Bag),
+        pytest.raises(ResourceError, match="'Wrong' is no att"),
+    ):
+        qk.attacker("Wrong")
