@@ -179,7 +179,7 @@ def obfuscate_groups(
 def _checked_seed(seed: object) -> int | None:
     # A float or a text would be a seed of its own, and 7.0 would silently differ from 7.
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
-        raise InputError(f"seed must be a whole number, or None for noise of the operating system (found {seed!r}).")
+        raise InputError(f"seed must be a whole number, or None to seed from OS entropy (found {seed!r}).")
     return None if seed is None else int(seed)
 
 

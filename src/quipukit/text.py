@@ -26,7 +26,7 @@ def key(text: str) -> str:
 
     NFKC, case-fold, collapse white space, strip.
 
-    >>> key("  How  TUMOUR\\tgrows ") == key("how tumour grows")
+    >>> key("  How  TUMOR\\tgrows ") == key("how tumor grows")
     True
     """
     # Case folding can undo the normal form (U+0345 among others), so normalize once more after it;

@@ -67,7 +67,7 @@ def test_parquet(tmp_path):
         ("log.txt", b"cats\ndogs\0\n", "line 2.*NUL"),
         ("log.tsv", "query\tcount\ncats\t\u00b2\n".encode(), "line 2.*count is not a whole number"),
         ("log.csv", b"query,count\ncats," + b"9" * 30 + b"\n", "too large"),
-        ("log.jsonl", b'{"query": null}\n', "line 1.*missing or no text"),
+        ("log.jsonl", b'{"query": null}\n', "line 1.*missing or not a string"),
         ("log.jsonl", b'{"query": "cats"}\n["x"]\n', "line 2.*not a JSON object"),
         ("log.json", b'{"query": "cats"}\n', "jsonl"),
         ("log.parquet", b"nonsense", "damaged, or not a Parquet file"),
@@ -86,7 +86,7 @@ def test_what_is_no_log_is_refused_with_the_fix(tmp_path, name, content, words):
         ({"query": ["cats", "dogs"], "count": [1, None]}, "row 2: the count"),
         ({"query": ["cats", "dogs"], "count": [1.5, 2]}, "row 1: the count"),
         ({"query": ["cats", "dogs"], "count": [1, -2]}, "row 2: the count"),
-        ({"query": [b"cats", b"dogs"]}, "row 1: the query is missing or no text"),
+        ({"query": [b"cats", b"dogs"]}, "row 1: the query is missing or not a string"),
     ],
 )
 def test_gaps_in_parquet_are_refused_with_their_row(tmp_path, columns, words):

@@ -50,7 +50,7 @@ def test_half_a_login_and_a_broken_token_are_refused(monkeypatch: pytest.MonkeyP
         authorization(HERE)
     assert "zebra" not in str(caught.value)
     monkeypatch.setenv("QUIPUKIT_ENGINE_TOKEN", "ze\nbra")
-    with pytest.raises(InputError, match="set it anew") as caught:
+    with pytest.raises(InputError, match="set it again") as caught:
         authorization(HERE)
     assert "bra" not in str(caught.value)
 

@@ -219,7 +219,7 @@ def test_anything_else_is_read_or_refused(tmp_path_factory, content):
 def test_a_file_that_was_cut_at_a_line_is_noticed_by_its_header(tmp_path):
     path = tmp_path / "cut.vec"
     path.write_text("3 2\ncat 1 2\ndog 3 4\n")
-    with pytest.raises(FileError, match="says 3 words and it holds 2"):
+    with pytest.raises(FileError, match="says 3 words, but it holds 2"):
         read_text_vectors(path)
     path.write_text("3 2\ncat 1 2\ndog 3 4\ncat 5 6\n")
     assert list(read_text_vectors(path).words) == ["cat", "dog"]

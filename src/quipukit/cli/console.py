@@ -1,4 +1,4 @@
-"""What verbs share when they talk to a person or to a program: tables, TSV and JSON on stdout, progress on stderr."""
+"""What commands share: tables, TSV and JSON on stdout, progress on stderr."""
 
 import contextlib
 import json

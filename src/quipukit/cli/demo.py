@@ -21,8 +21,8 @@ def demo(
 ) -> None:
     """Run a small experiment on the built-in collection: four mechanisms, four settings each, and their report.
 
-    Ten queries on private matters, ten variants each, 20 documents a variant, an attacker with a log of 15,000
-    queries. It takes about three minutes on two cores the first time, and goes on where it was stopped.
+    Ten queries on private matters, ten variants each, 20 documents per variant, an attacker with a log of 15,000
+    queries. It takes about three minutes on two cores the first time, and resumes where it was stopped.
 
     \b
     Example:

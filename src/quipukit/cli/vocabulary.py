@@ -15,15 +15,15 @@ def vocabulary(
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
     tokenizer: str = typer.Option(
-        "clean", help="How queries are read: 'clean', or 'whitespace' as the published ones were."
+        "clean", help="How queries are tokenized: 'clean', or 'whitespace' as the published ones were."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON, with the share of each query."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
     """List the words of queries that are outside the vocabulary, with their counts.
 
-    A mechanism puts such a word where every unknown word stands, or drops it: nothing of its meaning is left, and
-    what the query finds suffers. Where they are many, take vectors made from texts of the same subject.
+    A mechanism maps such a word to the one position of all unknown words, or drops it: its meaning is lost, and
+    retrieval suffers. If there are many, use vectors trained on texts of the same subject.
 
     \b
     Examples:

@@ -207,14 +207,14 @@ def _hash(stamp: Stamp) -> str:
 def _survey(stamp: Stamp) -> Survey:
     """Read all documents once: count them, and see to it that no docno comes twice."""
     parse = _parser(stamp.path)
-    # Eight bytes a document: ten million docnos as strings would need a hundred times that.
+    # Eight bytes per document: ten million docnos as strings would need a hundred times that.
     hashes = array("q")
     characters = 0
     for docno, text in _documents(stamp.path, parse):
         hashes.append(hash(docno))
         characters += len(text)
     if not hashes:
-        raise FileError(f"{stamp.path} holds no document; write one a line.")
+        raise FileError(f"{stamp.path} holds no document; write one per line.")
     ordered = np.sort(np.frombuffer(hashes, np.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     if suspects:

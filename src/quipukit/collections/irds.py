@@ -134,7 +134,7 @@ def _load(id: str) -> Any:
 
 @contextlib.contextmanager
 def _understood(name: str) -> Iterator[None]:
-    """Turn what goes wrong while data is fetched or read (no network, no licence, a full disk) into one line."""
+    """Turn what goes wrong while data is fetched or read (no network, no license, a full disk) into one line."""
     try:
         yield
     except (OSError, RuntimeError, EOFError) as fault:

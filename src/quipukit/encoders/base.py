@@ -84,7 +84,7 @@ class Encoder(Shared, ABC):
                 )
             if not np.isfinite(piece).all():
                 raise ResourceError(
-                    f"the encoder {self.name} gave NaN or infinity; its weights are damaged, get them again."
+                    f"the encoder {self.name} gave NaN or infinity; its weights are damaged; download them again."
                 )
             yield positions, piece
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from quipukit.encoders.network import Network
 
 MINILM = "minilm"
-_TOKENISE = 8192  # the tokenizer's own objects are some hundred times the size of the numbers kept of them
+_TOKENIZE = 8192  # the tokenizer's own objects are some hundred times the size of the numbers kept of them
 
 
 class SentenceEncoder(Encoder):
@@ -127,8 +127,8 @@ class SentenceEncoder(Encoder):
         """Return the tokens of all texts in one array, and where each text's begin."""
         prefix, lower = self.recipe.prefix(kind), self.recipe.lower_case
         parts, lengths = [], []
-        for start in range(0, len(texts), _TOKENISE):
-            chunk = [prefix + _encodable(text) for text in texts[start : start + _TOKENISE]]
+        for start in range(0, len(texts), _TOKENIZE):
+            chunk = [prefix + _encodable(text) for text in texts[start : start + _TOKENIZE]]
             tokens = self._network.tokenize([text.lower() for text in chunk] if lower else chunk)
             lengths += [len(numbers) for numbers in tokens]
             parts.append(np.fromiter((number for numbers in tokens for number in numbers), np.int32))

@@ -73,7 +73,7 @@ class EncodingStore:
                 # Two processes that need the same texts take turns, and the second finds them encoded.
                 with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
                     self._encode(texts, kind, keys, missing, progress)
-            raise ResourceError(f"{self.folder} loses what is written to it; {self._elsewhere}.")
+            raise ResourceError(f"{self.folder} does not keep what is written to it; {self._elsewhere}.")
 
     def lookup(self, keys: Keys) -> Encodings | None:
         """Return a view on the vectors of keys, or nothing where one of them is not there."""

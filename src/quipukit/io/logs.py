@@ -70,14 +70,14 @@ def _are_ids(first: list[str], second: list[str]) -> bool:
 def _from_table(path: Path, table: "pd.DataFrame") -> Entries:
     column = next((name for name in _QUERY_COLUMNS if name in table.columns), None)
     if column is None:
-        raise FileError(f"{path}: column 'query' is missing; name the column of the queries so.")
+        raise FileError(f"{path}: column 'query' is missing; rename the column that holds the queries to 'query'.")
     count = next((name for name in _COUNT_COLUMNS if name in table.columns), None)
     unit = "row" if file_kind(path) == ".parquet" else "line"
     numbers = range(1, len(table) + 1) if unit == "row" else table.index.tolist()
     texts = table[column].tolist()
     for number, text in zip(numbers, texts, strict=True):
         if not isinstance(text, str):
-            raise FileError(f"{path}, {unit} {number}: the query is missing or no text; fix or delete the {unit}.")
+            raise FileError(f"{path}, {unit} {number}: the query is missing or not a string; fix or delete the {unit}.")
     if count is None:
         return texts, None
     counts = [_whole(cell) for cell in table[count].tolist()]

@@ -134,7 +134,7 @@ class Mechanism(ABC):
         return self.spec.family
 
     def spent_on(self, query: str) -> int:
-        """Return how often one variant of a query spends the parameter: once, or once a word."""
+        """Return how often one variant of a query spends the parameter: once, or once per word."""
         return 1
 
     def log_prob(self, output_word: str, input_word: str) -> float:
@@ -160,7 +160,7 @@ class Mechanism(ABC):
     def obfuscate(self, query: str, n: int = 1, rng: np.random.Generator | None = None) -> list[str]:
         """Return n obfuscated variants of a query (fewer or none where a heuristic finds none).
 
-        Without ``rng`` every variant takes fresh entropy from the operating system, as real use must.
+        Without ``rng`` every variant is seeded from OS entropy, as real use must be.
         """
         n = check_count(n, least=0)
         if not isinstance(query, str):

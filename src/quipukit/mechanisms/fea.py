@@ -200,7 +200,7 @@ def local_index(collection: object) -> SmallIndex:
 def _checked(pairs: Iterable[object]) -> Iterator[tuple[str, str]]:
     for number, pair in enumerate(pairs, 1):
         if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)):
-            raise InputError(f"FEA: document {number} of the local corpus is no (id, text) pair; make it one.")
+            raise InputError(f"FEA: document {number} of the local corpus is not an (id, text) pair; fix or drop it.")
         yield str(pair[0]), pair[1]
 
 

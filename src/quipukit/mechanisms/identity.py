@@ -14,8 +14,8 @@ from quipukit.mechanisms.base import QueryMechanism, Variants, WordLaw
 class Identity(QueryMechanism):
     """Send the query as it is: the most that can be found, and the least that can be hidden.
 
-    >>> Identity().obfuscate("how tumour grows", n=2)
-    ['how tumour grows', 'how tumour grows']
+    >>> Identity().obfuscate("how tumor grows", n=2)
+    ['how tumor grows', 'how tumor grows']
     """
 
     name: ClassVar[str] = "Identity"

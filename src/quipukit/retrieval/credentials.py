@@ -52,7 +52,7 @@ def _from_environment() -> str | None:
     token = os.environ.get(TOKEN, "").strip()
     if token:
         if not (token.isascii() and token.isprintable()):
-            raise InputError(f"{TOKEN} holds characters that no token has; set it anew.")
+            raise InputError(f"{TOKEN} holds characters that no token has; set it again.")
         return token if " " in token else f"Bearer {token}"
     user, password = os.environ.get(USER), os.environ.get(PASSWORD)
     if password and not user:

@@ -115,7 +115,7 @@ class Dense(Retriever):
             np.save(draft / "keys.npy", keys)
         encodings = self._store.lookup(keys)
         if encodings is None:
-            raise ResourceError(f"{self._store.folder} was changed by others meanwhile; start again.")
+            raise ResourceError(f"{self._store.folder} was changed by another process; run again.")
         return docnos, encodings
 
 

@@ -40,7 +40,7 @@ _STATUS = {
     401: f"refuses access; check user and password, or {HOW}",
     403: f"refuses access; check user and password, or {HOW}",
     404: "has nothing at this address; check it",
-    429: "is asked too often; lower the concurrency or try later",
+    429: "receives too many requests; lower the concurrency or try later",
 }
 
 

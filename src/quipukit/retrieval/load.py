@@ -59,8 +59,8 @@ def load_retriever(
         )
     if retriever.remote and not is_remote(name):
         raise InputError(
-            f"{name} sends queries to other machines, and nothing says so before it is made; set remote = True on what "
-            "the plugin is made with."
+            f"{name} sends queries to other machines but does not declare it; set remote = True on the class or "
+            "function that the plugin names."
         )
     return retriever
 

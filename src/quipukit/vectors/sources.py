@@ -135,7 +135,7 @@ def _usual_name(file: Path) -> str:
 def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"vectors cannot be called {name!r}; take letters, digits, '.', '_', '+' and '-', a letter or digit first."
+            f"vectors cannot be called {name!r}; use letters, digits, '.', '_', '+' and '-', a letter or digit first."
         )
     if name.lower() in {*PACKS, *_ALIASES}:
         raise InputError(f"{name!r} is the name of a pack; choose another name.")

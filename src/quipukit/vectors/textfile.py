@@ -42,9 +42,7 @@ def read_text_vectors(path: Path) -> Vectors:
             rows = []
     promised = int(first[0][1].split(" ")[0]) if has_header else 0
     if count < promised:
-        raise FileError(
-            f"{path}: its header says {promised:,} words and it holds {count:,}; the file is cut, get it again."
-        )
+        raise FileError(f"{path}: its header says {promised:,} words, but it holds {count:,}; download it again.")
     if rows:
         blocks.append(np.array(rows))
     matrix = np.concatenate(blocks)
@@ -68,7 +66,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         ) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
         raise FileError(
-            f"{path}: the compressed file is damaged after line {number} ({fault}); get it again."
+            f"{path}: the compressed file is damaged after line {number} ({fault}); download it again."
         ) from None
 
 
@@ -82,14 +80,12 @@ def _shape(path: Path, first: list[str]) -> tuple[bool, int]:
         if 1 <= dimension <= second:
             return True, dimension
         if second != 1:  # with one number a line, two numbers are a word and its vector
-            raise FileError(
-                f"{path}, line 2: has {second} numbers where the header says {dimension}; mend one of them."
-            )
+            raise FileError(f"{path}, line 2: has {second} numbers where the header says {dimension}; fix one of them.")
     dimension = _numbers_at_the_end(first[0])
     if not dimension:
         raise FileError(f"{path}, line 1: found no numbers after the word; lines must read 'word 0.1 0.2 ...'.")
     if second > dimension:
-        raise FileError(f"{path}, line 1: has {dimension} numbers and line 2 has {second}; mend or delete line 1.")
+        raise FileError(f"{path}, line 1: has {dimension} numbers and line 2 has {second}; fix or delete line 1.")
     return False, dimension
 
 
@@ -118,13 +114,13 @@ def _is_number(field: str) -> bool:
 def _parse(path: Path, number: int, line: str, dimension: int) -> tuple[str, NDArray[np.float32]]:
     fields = line.rsplit(" ", dimension)
     if len(fields) != dimension + 1 or not fields[0]:
-        raise FileError(f"{path}, line {number}: expected a word and {dimension} numbers; mend or delete the line.")
+        raise FileError(f"{path}, line {number}: expected a word and {dimension} numbers; fix or delete the line.")
     try:
         with np.errstate(over="ignore"):  # refused below, with the number of the line
             vector = np.array(fields[1:], dtype=np.float32)
     except ValueError:
         bad = next(field for field in fields[1:] if not _is_number(field))
-        raise FileError(f"{path}, line {number}: {bad!r} is not a number; mend or delete the line.") from None
+        raise FileError(f"{path}, line {number}: {bad!r} is not a number; fix or delete the line.") from None
     if not np.isfinite(vector).all():
         raise FileError(f"{path}, line {number}: holds NaN, infinity or a number too large; delete the line.")
     return fields[0], vector

@@ -54,7 +54,7 @@ class WordNetFiles:
 
     def lines(self, pos: Pos) -> Iterator[bytes]:
         """Iterate over the lines of a part of speech's synsets, one synset each."""
-        # The licence on top is indented; every other line is a synset.
+        # The license on top is indented; every other line is a synset.
         return (line for line in io.BytesIO(self.data(pos)) if not line.startswith(b" "))
 
     def index(self, pos: Pos) -> dict[str, str]:

@@ -1,0 +1,25 @@
+"""What there is to choose from, plugins among it."""
+
+import json
+
+from quipukit.cli.listing import list_all
+from quipukit.plugins import temporarily_installed
+from quipukit.retrieval.engines import Anserini
+
+
+class Marmot(Anserini):
+    kind = "marmot"
+
+
+def test_plugins_are_listed(capsys):
+    with (
+        temporarily_installed("quipukit.retrievers", overlap=len),
+        temporarily_installed("quipukit.engines", marmot=Marmot),
+        temporarily_installed("quipukit.rerankers", longest=len),
+        temporarily_installed("quipukit.encoders", letters=len),
+        temporarily_installed("quipukit.collections", colors=len),
+    ):
+        list_all(as_json=True)
+    shown = json.dumps(json.loads(capsys.readouterr().out))
+    assert all(f'"name": "{name}"' in shown for name in ("overlap", "longest", "letters", "colors"))
+    assert "solr, searxng, marmot" in shown
