@@ -153,7 +153,7 @@ def test_bad_options_end_in_one_line_that_says_the_fix(points: str, tmp_path: Pa
     assert_refused(run("score", str(tmp_path)), "cannot tell the format")
     assert_refused(run("score", points, "--order", "epsilon"), "'diagonal'")
     assert_refused(run("score", points, "--anchor", "ends"), "'corners'")
-    assert_refused(run("score", points, "--anchor", "original"), "give u0 (--original)")
+    assert_refused(run("score", points, "--anchor", "original"), "--anchor original ends", "pass --original UTILITY")
     assert_refused(run("score", points, "--original", "2"), "u0")
     assert_refused(run("score", points, "--hides-more", "both"), "smaller or larger")
 

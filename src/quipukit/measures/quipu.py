@@ -325,8 +325,9 @@ def _anchored(r: Floats, u: Floats, anchor: Anchor | None, u0: float | None) -> 
         raise InputError(f"anchor must be None, 'corners' or 'original' (found {anchor!r}).")
     if anchor == "original" and u0 is None:
         raise InputError(
-            "anchor='original' ends at the original queries and needs their utility; give u0 (--original), or add the "
-            "mechanism Identity to the points."
+            "anchor='original' ends at the original queries and needs their utility; pass u0=UTILITY, or add the "
+            "mechanism Identity to the points.",
+            argument=("anchor", "u0"),
         )
     end = 1.0 if anchor == "corners" else float(u0 or 0.0)
     return np.concatenate([[0.0], r, [1.0]]), np.concatenate([[0.0], u, [end]])
