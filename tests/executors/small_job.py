@@ -14,7 +14,7 @@ import quipukit as qk
 from quipukit import obfuscation
 from quipukit.attackers import ranks
 from quipukit.encoders import distributed
-from quipukit.executors import Executor
+from quipukit.executors import Executor, Local
 from quipukit.progress import Progress
 from quipukit.retrieval import pool
 from quipukit.storage import cache_home
@@ -69,15 +69,16 @@ def run(
     stages: Callable[[str], Progress] = lambda stage: lambda done, total: None,
     **changes: Any,
 ) -> str:
-    """Do the job, and return a digest over every byte of its tables."""
+    """Do the job, and return a digest over every byte of its tables and of some vectors."""
     forget_encodings()
     queries = pd.DataFrame({"qid": list(TOPICS), "query": list(TOPICS.values())})
     chosen: dict[str, Any] = {"specs": SPECS, "vectors": qk.load_vectors(folder / "vectors.txt"), "seed": 7, **changes}
     sent = qk.obfuscate(queries, n=3, executor=executor, **chosen)
     ranks = qk.attack(sent, queries, LOG, encoder=Words(), stages=stages, executor=executor)
     found = qk.retrieve(sent, qk.load_collection(folder), depth=4, executor=executor)
-    tables = [sent, qk.notes(sent), ranks, found]
-    return hashlib.sha256("".join(table.to_csv() for table in tables).encode()).hexdigest()
+    tables = "".join(table.to_csv() for table in (sent, qk.notes(sent), ranks, found))
+    vectors = distributed.distributed(Words(), executor or Local()).encode(LOG)
+    return hashlib.sha256(tables.encode() + vectors.tobytes()).hexdigest()
 
 
 class Once:

@@ -30,20 +30,6 @@ def test_the_address_of_a_worker_is_no_scheduler(cluster: Cluster) -> None:
         pass
 
 
-def test_processes_listen_on_this_machine_alone_and_leave_no_folder() -> None:
-    with clusters.quiet_logs(), clusters.local_cluster(1) as address, clusters.connected(address) as client:
-        assert address.startswith("tcp://127.0.0.1:")
-        workers = client.scheduler_info()["workers"]
-        assert [worker.startswith("tcp://127.0.0.1:") for worker in workers] == [True]
-        (folder,) = client.run(_folder).values()
-        assert "quipukit-dask-" in folder and Path(folder).is_dir()
-    assert not Path(folder).exists()
-
-
-def _folder(dask_worker: object) -> str:
-    return str(dask_worker.local_directory)  # type: ignore[attr-defined]
-
-
 def test_ctrl_c_stops_quietly_and_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

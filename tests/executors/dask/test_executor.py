@@ -1,6 +1,7 @@
 """Workers give the result of one process, to the byte; what cannot be meant is refused at once."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 import quipukit as qk
 from quipukit.errors import InputError, ResourceError
 from quipukit.executors import Dask
+from quipukit.executors.base import current_worker
 from quipukit.executors.dask import worker
 from tests.executors import small_job
-from tests.executors.dask.conftest import Cluster
+from tests.executors.dask.conftest import Cluster, distributed
+from tests.executors.moody import set_mood
 from tests.executors.small_job import LOG
 
 pytestmark = pytest.mark.serial
@@ -26,9 +29,20 @@ def test_processes_of_this_machine_give_the_result_of_one_process(
     with Dask(workers=2) as executor:
         assert executor.slots == 2
         assert small_job.run(folder, executor) == expected
+        # They listen on this machine alone, and have a folder of their own.
+        processes = dict(executor.map(_process, [0.3] * 6)).values()
+        assert {address.partition("127.0.0.1:")[0] for address, _ in processes} == {"tcp://"}
+        folders = [Path(place) for _, place in processes]
+        assert all("quipukit-dask-" in str(place) and place.is_dir() for place in folders)
         assert len(_children()) >= len(before) + 2
+    assert not any(place.exists() for place in folders)
     assert capfd.readouterr() == ("", "")
     assert _children() == before
+
+
+def _process(seconds: float) -> tuple[str, str]:
+    time.sleep(seconds)
+    return current_worker(), str(distributed.get_worker().local_directory)
 
 
 def test_a_cluster_at_an_address_gives_the_result_of_one_process(folder: Path, expected: str, cluster: Cluster) -> None:
@@ -46,6 +60,11 @@ def test_an_executor_that_is_not_open_is_opened_for_a_call(cluster: Cluster) -> 
         with executor:
             pass
         assert list(executor.map(abs, [-4])) == [(0, 4)]
+
+
+def test_the_digest_sees_workers_with_rounded_vectors(folder: Path, expected: str, cluster: Cluster) -> None:
+    cluster.client.run(set_mood, "rounded")
+    assert small_job.run(folder, Dask(cluster.address)) != expected
 
 
 def test_own_vectors_travel(folder: Path, cluster: Cluster) -> None:

@@ -75,13 +75,6 @@ def test_seeds_and_mechanisms_of_all_kinds(folder: Path, cluster: Cluster) -> No
     assert run(folder, executor=Dask(cluster.address), **own).digest == run(folder, **own).digest
 
 
-def test_workers_with_rounded_vectors_give_another_digest(
-    folder: Path, alone: tuple[str, dict[str, bytes]], cluster: Cluster
-) -> None:
-    cluster.client.run(set_mood, "rounded")
-    assert run(folder, executor=Dask(cluster.address)).digest != alone[0]
-
-
 @pytest.mark.slow
 def test_a_run_that_lost_its_workers_goes_on_without_them(
     folder: Path, alone: tuple[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

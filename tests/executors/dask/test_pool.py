@@ -34,7 +34,7 @@ def test_a_killed_worker_changes_nothing(folder: Path, expected: str, cluster: C
 
 
 def test_without_workers_it_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PATIENCE", 1.5)
+    monkeypatch.setattr(pool, "PATIENCE", 1.0)
     own = Cluster(workers=1)
     try:
         own.client.run(set_mood, "slow")
