@@ -41,7 +41,15 @@ def test_rows_for_machines(run: Path, tmp_path: Path) -> None:
     wishes = [str(run), "-o", str(tmp_path / "r"), "--figures", "none"]
     tsv = CliRunner().invoke(app, [*wishes, "--tsv", "--no-examples"])
     lines = tsv.stdout.splitlines()
-    assert lines[0].split("\t")[:7] == ["collection", "system", "strategy", "mechanism", "attacker", "persona", "measure"]
+    assert lines[0].split("\t")[:7] == [
+        "collection",
+        "system",
+        "strategy",
+        "mechanism",
+        "attacker",
+        "persona",
+        "measure",
+    ]
     assert len(lines) == 1 + 2 * 3
     rows = json.loads(CliRunner().invoke(app, [*wishes, "--json"]).stdout)
     assert {row["mechanism"] for row in rows} == {"CMP", "AEA"}
