@@ -55,7 +55,8 @@ def _scores(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
 def _curve(rng: np.random.Generator, ease: Floats) -> Floats:
     from scipy.special import ndtr
 
-    from quipukit.measures.bootstrap import Side, per_query
+    from quipukit.measures.bootstrap import per_query
+    from quipukit.measures.sides import Side
 
     noise, everyone = rng.standard_normal((2, len(ease), len(_RISK))), np.ones(len(ease), bool)
     risk = (ndtr((ease + noise[0]) / math.sqrt(2)) < _RISK).astype(np.float64)

@@ -50,7 +50,7 @@ _HOMES = {
     "mechanism": "quipukit.obfuscation",
     "notes": "quipukit.obfuscation",
     "obfuscate": "quipukit.obfuscation",
-    "points": "quipukit.measures.bootstrap",
+    "points": "quipukit.measures.points",
     "pool": "quipukit.retrieval.pool",
     "quipu_score": "quipukit.measures.quipu",
     "quipu_table": "quipukit.measures.quipu",

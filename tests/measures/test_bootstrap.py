@@ -1,7 +1,6 @@
 """Points, scores and their differences: numbers per query, invariances, coverage, comparisons."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -9,62 +8,12 @@ import pytest
 from scipy import stats
 
 from quipukit.errors import InputError
-from quipukit.frames import POINTS, SCORES
-from quipukit.measures.bootstrap import Side, bootstrap_scores, compare, grids, holm, per_query, points
+from quipukit.measures.bootstrap import bootstrap_scores, compare, holm, per_query
+from quipukit.measures.points import points
 from quipukit.measures.quipu import quipu_score, quipu_table
+from quipukit.measures.sides import Side, grids
+from tests.measures.simulated import Scores, scores, simulated
 from tests.stat_checks import refuted
-
-Scores = pd.DataFrame
-
-
-def scores(side: str, measure: str, table: dict[tuple[str, float], list[float]], attacker: str = "QuIA") -> Scores:
-    rows = [
-        (mechanism, "epsilon", value, attacker if side == "risk" else "", str(qid), side, measure, score)
-        for (mechanism, value), per_query in table.items()
-        for qid, score in enumerate(per_query)
-    ]
-    return pd.DataFrame(rows, columns=list(SCORES.columns))
-
-
-def simulated(
-    names: str, queries: int, seed: int, values: tuple[float, ...] = (1.0, 5.0, 10.0)
-) -> tuple[Scores, Scores]:
-    """Risks that rise with the value and utilities that share the difficulty of their query."""
-    rng = np.random.default_rng(seed)
-    ease = rng.random(queries)
-    risk = {(n, v): (rng.random(queries) < v / 12).astype(float).tolist() for n, v in product(names, values)}
-    utility = {(n, v): (ease * (v / 10) ** 0.5).tolist() for n, v in product(names, values)}
-    return scores("risk", "P@1", risk), scores("utility", "nDCG@10", utility)
-
-
-# --- points ---
-
-
-def test_points_are_means_in_parameter_order() -> None:
-    risks = scores("risk", "P@1", {("A", 10): [1, 0], ("A", 5): [0, 0]})
-    utilities = scores("utility", "nDCG@10", {("A", 10): [0.5, 0.7], ("A", 5): [0.1, 0.3]})
-    found = points(risks, utilities, "wordnet", {"A": "sampling"})
-    assert list(found.columns) == list(POINTS.columns)
-    assert found["value"].tolist() == [5, 10]
-    assert found["risk"].tolist() == [0, 0.5] and found["utility"].tolist() == pytest.approx([0.2, 0.6])
-    assert (
-        set(found["attacker"]) == {"QuIA"}
-        and set(found["persona"]) == {"lazy"}
-        and set(found["strategy"]) == {"sampling"}
-    )
-
-
-def test_risks_are_over_all_queries_sent_utilities_over_those_judged_and_absence_counts_0() -> None:
-    """A query without relevant documents was sent all the same: its risk counts."""
-    risks = scores("risk", "P@1", {("A", 5): [1, 1, 0], ("A", 10): [1, 1, 1]})
-    utilities = scores("utility", "nDCG@10", {("A", 5): [0.4, 0.6], ("A", 10): [0.4]})
-    found = points(risks, utilities)
-    assert found["risk"].tolist() == pytest.approx([2 / 3, 1]) and found["utility"].tolist() == pytest.approx(
-        [0.5, 0.2]
-    )
-    grid = grids(risks, utilities)["QuIA", "lazy", "nDCG@10"]
-    assert grid.risk.known.tolist() == [True] * 3 and grid.utility.known.tolist() == [True, True, False]
-    assert grid.utility.measured.tolist() == [[0.4, 0.4], [0.6, 0]] and grid.risk_measure == "P@1"
 
 
 def test_every_attacker_meets_every_measure_of_utility() -> None:

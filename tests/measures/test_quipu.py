@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.errors import FrameError, InputError
-from quipukit.measures.quipu import QuipuScore, area, hypervolume, ordered, quipu_score, quipu_table
+from quipukit.measures.quipu import QuipuScore, quipu_score, quipu_table
 
 UNIT = st.floats(0, 1, width=32)
 CURVES = st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=12)
@@ -167,23 +167,6 @@ def test_a_curve_that_runs_backwards_on_the_whole_is_not_ranked() -> None:
 def test_points_beside_the_diagonal_span_nothing_of_it() -> None:
     score = quipu_score([(0.2, 0.8), (0.5, 0.5)])
     assert not score.single and score.length == pytest.approx(0) and not score.rankable
-
-
-@given(st.lists(st.tuples(UNIT, UNIT), min_size=2, max_size=6), st.floats(0.1, 1))
-def test_the_hypervolume_of_many_curves_is_that_of_each(points: list[tuple[float, float]], top: float) -> None:
-    r, u = np.array(points).T
-    both = hypervolume(np.stack([r, r[::-1]]), np.stack([u, u[::-1]]), [top, 1.0])
-    expected = [quipu_score(points, u0=top).hypervolume, quipu_score(points).hypervolume]
-    assert both == pytest.approx(expected, abs=1e-12)
-    assert hypervolume(r, u, 0.0) == 0
-
-
-def test_many_curves_at_once_are_the_curves_one_by_one() -> None:
-    rng = np.random.default_rng(4)
-    r, u = rng.random((5, 7)), rng.random((5, 7))
-    for order in ("parameter", "risk", "diagonal"):
-        one_by_one = [quipu_score(np.column_stack(pair), order).value for pair in zip(r, u, strict=True)]
-        assert area(*ordered(r, u, order)) == pytest.approx(one_by_one, abs=1e-12)
 
 
 # --- flags ---

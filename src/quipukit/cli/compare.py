@@ -18,6 +18,7 @@ def compare(
     second: Path = typer.Argument(help="Another result, B."),
     measure: str | None = typer.Option(None, help="Measure of utility. [the first that both have]"),
     system: str | None = typer.Option(None, help="Search system, in both. [the first of each]"),
+    n: int | None = typer.Option(None, "-n", min=1, help="Of sweeps over N, which one. [the largest that both have]"),
     settings: bool = typer.Option(False, "--settings", help="Compare risk and utility of every setting too."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(
@@ -40,7 +41,7 @@ def compare(
     from quipukit.comparison import compare_results
     from quipukit.results import Result
 
-    found = compare_results(Result.load(first), Result.load(second), measure=measure, system=system)
+    found = compare_results(Result.load(first), Result.load(second), measure=measure, system=system, n=n)
     if as_json:
         print_json(_plain(found, first, second))
     elif as_tsv:

@@ -92,7 +92,7 @@ def score(
 
 
 def _show(table: "pd.DataFrame") -> None:
-    from quipukit.measures.quipu import BACKWARDS, SHORT, SINGLE
+    from quipukit.measures.curves import BACKWARDS, SHORT, SINGLE
 
     told = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
     rows = []
@@ -131,7 +131,7 @@ def _cell(number: float) -> str:
 def _read(path: Path) -> "pd.DataFrame":
     from quipukit.frames import POINTS
     from quipukit.io.tables import check_cells, read_table
-    from quipukit.measures.quipu import points_frame
+    from quipukit.measures.points import points_frame
 
     shape = f"write a header {','.join(_COLUMNS)} and one line per setting"
     try:

@@ -27,34 +27,38 @@ Reference: De Faveri, Faggioli, Ferro. ECIR 2025.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from quipukit.errors import FrameError, InputError
-from quipukit.frames import POINTS, from_most_hidden
-from quipukit.measures.risk import is_persona
-from quipukit.registry import directions
+from quipukit.frames import from_most_hidden
+from quipukit.measures.curves import (
+    BACKWARDS,
+    NARROW,
+    ORDERS,
+    SHORT,
+    SINGLE,
+    SLACK,
+    Anchor,
+    Floats,
+    Order,
+    anchored,
+    area,
+    diagonal_share,
+    hypervolume,
+    ordered,
+    signed_areas,
+    why_unranked,
+)
+from quipukit.measures.points import hides_more_of, points_frame, refuse_faults
 from quipukit.specs import format_value
 
-Order = Literal["parameter", "risk", "diagonal"]
-Anchor = Literal["corners", "original"]
-ORDERS: tuple[Order, ...] = ("parameter", "risk", "diagonal")
-ANCHORS: tuple[Anchor, ...] = ("corners", "original")
 BUDGETS = (0.01, 0.05, 0.1)
 CURVE = ("collection", "mechanism", "attacker", "persona", "measure")
 ORIGINAL = "Identity"  # the mechanism that sends the query as it is
-NARROW = 0.1  # of the diagonal: a curve that spans less of it is not ranked
-
-# Why a curve is not ranked, starred or called better by anything.
-SINGLE, SHORT, BACKWARDS = "single point", "narrow", "runs backwards"
-
-# Means of thousands of numbers may leave [0, 1] by their last digits.
-_SLACK = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -158,23 +162,23 @@ def quipu_score(
         raise InputError(f"order must be one of {', '.join(map(repr, ORDERS))} (found {order!r}).")
     ceiling = _ceiling(u0)
     r, u = _pairs(points)
-    path = _anchored(*ordered(r, u, order), anchor, u0 if u0 is None else ceiling)
-    positive, negative = _areas(*path)
+    path = anchored(*ordered(r, u, order), anchor, u0 if u0 is None else ceiling)
+    positive, negative = signed_areas(*path)
     s = (path[0] + path[1]) / math.sqrt(2)
     backward = float(-np.minimum(np.diff(s), 0.0).sum())
     unranked = why_unranked(*path)
-    budgets = ((budget, u[r <= budget + _SLACK]) for budget in BUDGETS)
+    budgets = ((budget, u[r <= budget + SLACK]) for budget in BUDGETS)
     return QuipuScore(
         value=_tidy(float(area(*path))),
         positive=_tidy(positive),
         negative=_tidy(negative),
-        monotone=backward <= _SLACK,
+        monotone=backward <= SLACK,
         single=unranked == SINGLE,
         span=(float(s.min()), float(s.max())),
         backward=backward,
         hypervolume=float(hypervolume(r, u, ceiling)),
         best=tuple((budget, float(safe.max()) if len(safe) else None) for budget, safe in budgets),
-        anchored=_tidy(float(area(*_anchored(*ordered(r, u, "risk"), "corners", None)))),
+        anchored=_tidy(float(area(*anchored(*ordered(r, u, "risk"), "corners", None)))),
         points=len(r),
         unranked=unranked,
     )
@@ -228,132 +232,9 @@ def quipu_table(
     return pd.DataFrame(rows)
 
 
-def points_frame(points: pd.DataFrame) -> pd.DataFrame:
-    """Return a Points table from a user's frame, with empty texts for the columns that may be absent.
-
-    Columns collection, strategy, parameter, hides_more, attacker, persona and measure may be absent. Where
-    ``hides_more`` is absent or empty, it is what the class of the mechanism says, and "smaller" for unknown ones. A
-    table without ``persona`` is of an earlier version, whose column ``attacker`` held it: see `split_persona`.
-    """
-    if "persona" not in points.columns and "attacker" in points.columns:
-        pairs = [split_persona(str(attacker)) for attacker in points["attacker"].fillna("")]
-        points = points.assign(attacker=[pair[0] for pair in pairs], persona=[pair[1] for pair in pairs])
-    absent = [column for column, kind in POINTS.columns.items() if kind == "text" and column not in points.columns]
-    filled = points.assign(**{column: "" for column in absent if column != "mechanism"})
-    if "mechanism" in filled.columns:
-        filled = filled.assign(hides_more=_hides_more(filled))
-    for column in ("risk", "utility"):
-        if column in filled.columns and {"mechanism", "value"} <= set(filled.columns):
-            settings = zip(filled["mechanism"], filled["value"], strict=True)
-            _refuse_faults(filled[column], column, [f"{mechanism} at {value}" for mechanism, value in settings])
-    checked = POINTS.check(filled)
-    if checked.empty:
-        raise FrameError("Points: the table has no row; give one a setting: mechanism, value, risk, utility.")
-    return checked
-
-
-def split_persona(attacker: str) -> tuple[str, str]:
-    """Return attacker and persona of what a column ``attacker`` held before there was a column for personas.
-
-    >>> split_persona("lazy"), split_persona("Bayes active@20"), split_persona("QuIA")
-    (('QuIA', 'lazy'), ('Bayes', 'active@20'), ('QuIA', ''))
-    """
-    name, _, persona = attacker.rpartition(" ")
-    return (name or "QuIA", persona) if is_persona(persona) else (attacker, "")
-
-
-def area(r: ArrayLike, u: ArrayLike) -> Floats:
-    """Return twice the signed area between polylines and the diagonal; points along the last axis, in order."""
-    risk, utility = np.asarray(r, np.float64), np.asarray(u, np.float64)
-    # h and s without their square roots: the two factors 1 / sqrt(2) and the 2 of the score make 1.
-    h, s = utility - risk, utility + risk
-    return np.asarray(((h[..., 1:] + h[..., :-1]) / 2 * np.diff(s, axis=-1)).sum(axis=-1))
-
-
-def ordered(r: Floats, u: Floats, order: Order) -> tuple[Floats, Floats]:
-    """Return the points of many curves (along the last axis) in the order in which they are joined."""
-    if order == "parameter":
-        return r, u
-    # The second key makes the order of ties a property of the points, not of the rows they stood in.
-    by = np.lexsort((u, r) if order == "risk" else (u - r, u + r), axis=-1)
-    return np.take_along_axis(r, by, -1), np.take_along_axis(u, by, -1)
-
-
-def diagonal_share(low: ArrayLike, high: ArrayLike) -> Floats:
-    """Return the share of the diagonal between two values of s, which runs from 0 to sqrt(2) along it."""
-    return (np.asarray(high, np.float64) - np.asarray(low, np.float64)) / math.sqrt(2)
-
-
-def why_unranked(r: ArrayLike, u: ArrayLike) -> str:
-    """Return why a curve through these points is never ranked, starred or called better; empty where it may be.
-
-    >>> why_unranked([0.1], [0.5]), why_unranked([0.1, 0.15], [0.5, 0.55]), why_unranked([0.9, 0.1], [0.8, 0.3])
-    ('single point', 'narrow', 'runs backwards')
-    """
-    risk, utility = np.asarray(r, np.float64), np.asarray(u, np.float64)
-    along = (risk + utility) / math.sqrt(2)
-    if len(set(zip(risk.tolist(), utility.tolist(), strict=True))) == 1:
-        return SINGLE
-    if diagonal_share(along.min(), along.max()) < NARROW - _SLACK:
-        return SHORT
-    return BACKWARDS if along[-1] < along[0] - _SLACK else ""
-
-
-def hypervolume(r: ArrayLike, u: ArrayLike, ceiling: ArrayLike = 1.0) -> Floats:
-    """Return the hypervolume of many curves, points along the last axis in any order: see `quipu_score`.
-
-    ``ceiling`` is the utility of the original queries, one number or one per curve; where it is 0, nothing can be found
-    and the volume is 0.
-    """
-    risk, utility = np.asarray(r, np.float64), np.asarray(u, np.float64)
-    top = np.broadcast_to(np.asarray(ceiling, np.float64), risk.shape[:-1])
-    by = np.argsort(risk, axis=-1, kind="stable")
-    risk, utility = np.take_along_axis(risk, by, -1), np.take_along_axis(utility, by, -1)
-    best = np.maximum.accumulate(np.minimum(utility, top[..., None]), axis=-1)
-    widths = np.diff(risk, axis=-1, append=np.ones((*risk.shape[:-1], 1)))
-    volume = (best * widths).sum(axis=-1)
-    return np.divide(volume, top, out=np.zeros_like(volume), where=top > 0)
-
-
-# --- the parts of a score -----------------------------------------------------------------------------------------
-
-
-def _anchored(r: Floats, u: Floats, anchor: Anchor | None, u0: float | None) -> tuple[Floats, Floats]:
-    if anchor is None:
-        return r, u
-    if anchor not in ANCHORS:
-        raise InputError(f"anchor must be None, 'corners' or 'original' (found {anchor!r}).")
-    if anchor == "original" and u0 is None:
-        raise InputError(
-            "anchor='original' ends at the original queries and needs their utility; pass u0=UTILITY, or add the "
-            "mechanism Identity to the points.",
-            argument=("anchor", "u0"),
-        )
-    end = 1.0 if anchor == "corners" else float(u0 or 0.0)
-    return np.concatenate([[0.0], r, [1.0]]), np.concatenate([[0.0], u, [end]])
-
-
-def _areas(r: Floats, u: Floats) -> tuple[float, float]:
-    """Return R+ and R-: each segment is cut where it crosses the diagonal."""
-    h, s = (u - r) / math.sqrt(2), (u + r) / math.sqrt(2)
-    start, end, step = h[:-1], h[1:], np.diff(s)
-    crosses = start * end < 0
-    share = np.divide(start, start - end, out=np.ones_like(start), where=crosses)
-    # Uncut segments are trapezoids: with share 1 the first piece is the whole of it.
-    first = np.where(crosses, start / 2 * share, (start + end) / 2) * step
-    second = np.where(crosses, end / 2 * (1 - share), 0.0) * step
-    side = np.where(crosses, start, start + end)
-    positive = first[side > 0].sum() + second[end > 0].sum()
-    negative = first[side < 0].sum() + second[end < 0].sum()
-    return float(positive), float(negative)
-
-
 def _tidy(number: float) -> float:
     """Return a score without the dust of its last digits: 0.315, not 0.31499999999999995; and never -0."""
     return round(number, 14) + 0.0
-
-
-# --- what a curve may be given as ---------------------------------------------------------------------------------
 
 
 def _ceiling(u0: float | None) -> float:
@@ -377,7 +258,7 @@ def _pairs(points: Any) -> tuple[Floats, Floats]:
         raise InputError(f"points must be pairs (risk, utility) (found an array of shape {pairs.shape}).")
     names = [f"point {number}" for number in range(1, len(pairs) + 1)]
     for column, name in enumerate(("risk", "utility")):
-        _refuse_faults(pd.Series(pairs[:, column]), name, names)
+        refuse_faults(pd.Series(pairs[:, column]), name, names)
     return np.clip(pairs[:, 0], 0.0, 1.0), np.clip(pairs[:, 1], 0.0, 1.0)
 
 
@@ -398,29 +279,9 @@ def _one_curve(frame: pd.DataFrame) -> Any:
             twice = format_value(float(values[values.duplicated()].iloc[0]))
             raise FrameError(f"Points: two points have the value {twice}; keep one of them.")
         known = frame if "mechanism" in frame.columns else frame.assign(mechanism="")
-        order = from_most_hidden(values.to_numpy(), _hides_more(known).to_numpy())
+        order = from_most_hidden(values.to_numpy(), hides_more_of(known).to_numpy())
         frame = frame.iloc[np.argsort(order, kind="stable")]
     return frame[["risk", "utility"]].to_numpy()
-
-
-def _hides_more(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return for every row whether smaller or larger values of its mechanism's parameter hide more."""
-    said = frame.get("hides_more", pd.Series("", frame.index)).fillna("").astype(str)
-    pairs = list(zip(frame["mechanism"].astype(str), said, strict=True))
-    known = {pair: directions([pair[0]], dict([pair]))[pair[0]] for pair in dict.fromkeys(pairs)}
-    return pd.Series([known[pair] for pair in pairs], frame.index, object)
-
-
-def _refuse_faults(column: "pd.Series[Any]", name: str, places: Sequence[str]) -> None:
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
-    fault = ~((numbers >= -_SLACK) & (numbers <= 1 + _SLACK))
-    if fault.any():
-        row = int(fault.argmax())
-        given = str(column.iloc[row]).strip() or "empty"
-        raise InputError(
-            f"{places[row]}: {name} is {given}, but must be a number from 0 to 1; "
-            "measure the setting again or leave it out."
-        )
 
 
 def _name(key: tuple[Any, ...]) -> str:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import Grid
 from quipukit.measures.intervals import Floats
 from quipukit.measures.quipu import ORIGINAL
+from quipukit.measures.sides import Grid
 
 if TYPE_CHECKING:
     from quipukit.results import Result

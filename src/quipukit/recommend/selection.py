@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.bootstrap import Grid, grids
 from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail, upper_bounds
 from quipukit.measures.resampling import flip_bound
 from quipukit.measures.risk import are_hits, is_persona
+from quipukit.measures.sides import Grid, grids
 from quipukit.recommend.kept import kept_shares, original_utility, reference_utilities
 from quipukit.recommend.model import SLACK, Choice, Recommendation
 

@@ -11,12 +11,13 @@ import pandas as pd
 
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
-from quipukit.measures.bootstrap import Score, Side, compare, score_matrix
-from quipukit.measures.bootstrap import points as join_points
+from quipukit.measures.bootstrap import Score, compare
 from quipukit.measures.intervals import LEVEL, mean_intervals, tail, upper_bounds
+from quipukit.measures.points import points as join_points
 from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import are_hits, persona_of, risk_label
+from quipukit.measures.sides import Side, score_matrix
 from quipukit.report.names import run_names
 from quipukit.results import NO_ORIGINALS, Result
 

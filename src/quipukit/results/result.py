@@ -13,8 +13,8 @@ import pandas as pd
 from quipukit.errors import InputError
 from quipukit.frames import SCORES, joint_noise, noise_of, with_noise
 from quipukit.measures.bootstrap import bootstrap_scores
-from quipukit.measures.bootstrap import points as join_points
 from quipukit.measures.intervals import LEVEL
+from quipukit.measures.points import points as join_points
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import persona_of
 from quipukit.results.files import manifest_text, read_result, write_result

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from quipukit.measures.quipu import BACKWARDS, NARROW, SHORT
+from quipukit.measures.curves import BACKWARDS, NARROW, SHORT
 from quipukit.report.table_model import DASH, Cell, ReportTable, interval, number, percent
 from quipukit.report.tables.rows import MISSING, by_mechanism, caution_text, column_groups, named_frame, over_queries
 from quipukit.report.views import SCORES, View

@@ -1,7 +1,6 @@
 """Recommendations: by hand, against brute force, and how honest the bounds are after the choice."""
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,77 +13,15 @@ from scipy import stats
 from benchmarks.selection import TRUTHS, simulate
 from quipukit.errors import InputError
 from quipukit.measures.intervals import clopper_pearson
-from quipukit.recommend import Recommendation, recommend
+from quipukit.recommend import recommend
 from quipukit.recommend.selection import pareto, select
-from quipukit.recommend.wording import _digits
-from quipukit.results import TABLES, Result
+from quipukit.results import Result
 from tests.example_results import make_result
+from tests.recommend.results import HAND, REFERENCES, by_hand, quiet, tiny_result, with_log
 from tests.stat_checks import refuted
-
-Sides = tuple[list[float], list[float]]  # risk and utility per query
-REFERENCES = ("Identity", "Random")
-
-
-def tiny_result(
-    table: dict[tuple[str, float], Sides],
-    risk: tuple[str, ...] = ("R@10",),
-    qids: list[str] | None = None,
-    ceilings: dict[tuple[str, float], list[float]] | None = None,
-    **more: Any,
-) -> Result:
-    """Return a result with these risks and utilities; every risk measure has the same scores."""
-    settings, scores = [], []
-    # What the original finds among as many documents: without another word, what it finds with one list.
-    originals, ceilings = table.get(("Identity", 0.0), ([], []))[1], ceilings or {}
-    names = qids or [f"q{number}" for number in range(len(next(iter(table.values()))[0]))]
-    for (mechanism, value), sides in table.items():
-        plain = mechanism in REFERENCES
-        own = {"mechanism": mechanism, "parameter": "" if plain else "epsilon", "value": value}
-        facts = {
-            name: {"text": "", "whole": 0, "number": 0.0}[kind] for name, kind in TABLES["settings"].columns.items()
-        }
-        facts |= {"strategy": "reference" if plain else "sampling", "guarantee": "some", "n": 50, "variants": 50.0}
-        settings.append({**facts, **own, "budget": 50 * value, **more})
-        for side, measures, attacker, system, found in (
-            ("risk", risk, "QuIA", "", sides[0]),
-            ("utility", ("nDCG@10",), "", "bm25", sides[1]),
-            ("ceiling", ("nDCG@10",), "", "bm25", ceilings.get((mechanism, value), originals)),
-        ):
-            for measure, (qid, score) in product(measures, zip(names, found, strict=side != "ceiling")):
-                row = {"seed": 1, "system": system, "attacker": attacker, "qid": qid, "side": side}
-                scores.append({**row, **own, "measure": measure, "score": score})
-    frames = {name: one.empty() for name, one in TABLES.items()}
-    frames["queries"] = TABLES["queries"].check(pd.DataFrame({"qid": names, "query": [f"secret {q}" for q in names]}))
-    frames["settings"] = TABLES["settings"].check(pd.DataFrame(settings))
-    frames["scores"] = TABLES["scores"].check(pd.DataFrame(scores))
-    manifest = {"collection": {"name": "tiny"}, "systems": [{"name": "bm25", "depth": 10}], "seeds": [1]}
-    return Result(manifest, **frames)
-
 
 # Means (risk, utility): A@1 (0, 0.2), A@5 (0.25, 0.6), A@9 (0.75, 0.7), B@2 (0.25, 0.5), B@4 (0.5, 0.6), original 0.8.
 # 800 queries leave the risks little doubt: at most 0.05 above what was seen, for five settings together.
-HAND: dict[tuple[str, float], Sides] = {
-    key: (risk * 200, utility * 200)
-    for key, (risk, utility) in {
-        ("A", 1.0): ([0.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3, 0.2]),
-        ("A", 5.0): ([1.0, 0.0, 0.0, 0.0], [0.5, 0.6, 0.7, 0.6]),
-        ("A", 9.0): ([1.0, 1.0, 0.0, 1.0], [0.6, 0.7, 0.8, 0.7]),
-        ("B", 2.0): ([0.0, 1.0, 0.0, 0.0], [0.4, 0.5, 0.6, 0.5]),
-        ("B", 4.0): ([1.0, 1.0, 0.0, 0.0], [0.5, 0.6, 0.7, 0.6]),
-        ("Identity", 0.0): ([1.0, 1.0, 1.0, 1.0], [0.7, 0.8, 0.9, 0.8]),
-        ("Random", 0.0): ([0.0, 0.0, 0.0, 0.0], [0.9, 0.9, 0.9, 0.9]),  # absurdly good: it must not be chosen
-    }.items()
-}
-
-
-def by_hand(**wishes: Any) -> Recommendation:
-    return tiny_result(HAND).recommend(**wishes)
-
-
-def quiet(queries: int, settings: int = 1, hits: int = 0) -> Result:
-    """Return a result in which every setting is found in so many cases."""
-    risk = [1.0] * hits + [0.0] * (queries - hits)
-    return tiny_result({("A", 1.0 + value): (risk, [0.5] * queries) for value in range(settings)})
 
 
 # --- the choice ---
@@ -129,43 +66,10 @@ def test_references_compete_only_when_let_in() -> None:
     assert "users keep all of the search quality" in found.sentence and "none of the 800 queries" in found.sentence
 
 
-def test_where_nothing_fits_the_words_say_what_would() -> None:
-    found = tiny_result({key: HAND[key] for key in (("A", 5.0), ("A", 9.0))}).recommend(max_risk=0.1)
-    assert found.best is None and found.candidate is None
-    assert found.sentence == (
-        "No setting keeps the risk at 0.1 or below. The least risky is A at epsilon 5 with 50 variants per query: "
-        "risk 0.25, nDCG@10 0.60."
-    )
-    assert found.notes == ()
-    found = by_hand(max_risk=0.3, min_utility=0.65)
-    assert (found.best, found.within_risk.name, found.within_utility.name) == (None, "A@5", "A@9")  # type: ignore[union-attr]
-    assert "No setting reaches nDCG@10 0.65 at a risk of 0.3 or below. The best within" in found.sentence
-    assert "To reach 0.65 takes a risk of 0.75: A at epsilon 9" in found.sentence
-    found = by_hand(max_risk=0.3, min_utility=0.9)
-    assert found.within_utility is None and "at any risk; the most is 0.70 (A at epsilon 9)" in found.sentence
-
-
 def test_a_wish_for_utility_narrows_the_choice() -> None:
     assert by_hand(max_risk=0.3, min_utility=0.6).best.name == "A@5"  # type: ignore[union-attr]
     assert by_hand(max_risk=0.3, min_utility=0.6).runner_up is None
     assert any("No other mechanism than A" in note for note in by_hand(max_risk=0.3, min_utility=0.6).notes)
-
-
-def test_what_is_kept_is_a_share_of_the_original_among_as_many_documents() -> None:
-    """Identity finds 0.8 with one list; among as many documents as A@5 pools the original finds 0.9, not 0.8."""
-    found = tiny_result(HAND, ceilings={("A", 5.0): [0.9] * 800, ("A", 1.0): [0.85] * 800}).recommend(max_risk=0.3)
-    assert found.best is not None and found.best.name == "A@5"
-    assert found.best.kept == pytest.approx(0.6 / 0.9) and found.original == pytest.approx(0.8)
-    shares = found.settings.set_index(["mechanism", "value"])["kept"]
-    assert shares["A", 1.0] == pytest.approx(0.2 / 0.85) and shares["B", 2.0] == pytest.approx(0.5 / 0.8)
-    assert "users keep 67 % of the search quality" in found.sentence
-
-
-def test_in_results_of_earlier_versions_no_share_is_known() -> None:
-    result = tiny_result(HAND)
-    old = replace(result, scores=result.scores[result.scores["side"] != "ceiling"].reset_index(drop=True))
-    found = old.recommend(max_risk=0.3)
-    assert found.best is not None and found.best.kept is None and found.original == pytest.approx(0.8)
 
 
 def test_a_certified_setting_of_too_little_utility_is_not_denied() -> None:
@@ -174,11 +78,6 @@ def test_a_certified_setting_of_too_little_utility_is_not_denied() -> None:
     assert found.best is None and found.settings["certified"].any() and found.candidate is not None
     assert found.sentence.startswith("No setting that reaches nDCG@10 0.55 can be certified (statistics)")
     assert found.candidate.name == "A@5" and "A@1" not in found.sentence
-
-
-def test_without_the_original_utility_is_told_as_it_is() -> None:
-    found = tiny_result({key: HAND[key] for key in (("A", 1.0), ("A", 5.0))}).recommend(max_risk=0.3)
-    assert found.best.kept is None and "users reach nDCG@10 0.60" in found.sentence  # type: ignore[union-attr]
 
 
 COORDINATES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
@@ -224,14 +123,6 @@ def test_43_queries_without_a_hit_certify_none_of_86_settings_and_71_would() -> 
     assert quiet(70, 86).recommend().best is None
     certified = quiet(71, 86).recommend()
     assert certified.best is not None and certified.best.certified and certified.sentence.startswith("Use A")
-
-
-def test_no_sentence_says_use_of_a_setting_that_is_not_certified() -> None:
-    for result, budget in product((make_result(43), make_result(200)), (0.05, 0.2)):
-        for persona in ("lazy", "active", "motivated"):
-            found = result.recommend(max_risk=budget, persona=persona)
-            assert ("Use " in found.sentence) == (found.best is not None) == found.settings["certified"].any()
-            assert found.best is None or found.best.risk_high <= budget + 1e-9
 
 
 def test_the_bounds_allow_for_every_setting_that_could_be_chosen() -> None:
@@ -295,24 +186,6 @@ def test_a_setting_that_finds_no_more_than_random_words_is_unmasked() -> None:
 # --- coverage of the log ---
 
 
-def with_log(result: Result, held: int) -> Result:
-    """Return the result as if the log held only the first of the originals, and had not been completed."""
-    qids = result.queries["qid"].tolist()
-    own = {"seed": 1, "mechanism": "A", "parameter": "epsilon", "value": 1.0, "attacker": "QuIA"}
-    ranks = [
-        {
-            **own,
-            "qid": qid,
-            "log_rank": 99.0 if number < held else np.inf,
-            "better": 98 if number < held else -1,
-            "tied": 0,
-        }
-        for number, qid in enumerate(qids)
-    ]
-    manifest = {**result.manifest, "log": {"size": 1000, "in_log": held, "injected": 0, "inject": False}}
-    return replace(result, manifest=manifest, ranks=TABLES["ranks"].check(pd.DataFrame(ranks)))
-
-
 def test_a_budget_that_the_log_keeps_by_itself_is_refused() -> None:
     """1 of 12 originals in the log: no risk can exceed 1/12, so 0.1 is kept by anything, Identity included."""
     result = with_log(quiet(12), 1)
@@ -337,14 +210,6 @@ def test_bounds_are_over_the_queries_that_the_log_holds() -> None:
 
 
 # --- names, seeds and bad input ---
-
-
-def test_personas_are_told_apart_in_words() -> None:
-    result = tiny_result(HAND, risk=("P@1", "R@20", "RR"))
-    words = {name: result.recommend(max_risk=0.4, persona=name).sentence for name in ("lazy", "active@20", "motivated")}
-    assert "an attacker who looks at one guess finds" in words["lazy"]
-    assert "an attacker who looks at 20 guesses finds" in words["active@20"]
-    assert "reads on until the query comes, its mean reciprocal rank is 0.25" in words["motivated"]
 
 
 def test_one_of_several_attackers_is_chosen_and_named() -> None:
@@ -386,25 +251,6 @@ def test_means_over_seeds_are_those_of_the_points() -> None:
     top = points.loc[points["utility"].idxmax()]
     assert found is not None and (found.mechanism, found.value) == (top["mechanism"], top["value"])
     assert (found.risk, found.utility) == pytest.approx((top["risk"], top["utility"]))
-
-
-def test_fewer_variants_and_unsent_queries_are_told() -> None:
-    found = tiny_result(HAND, variants=38.5, nothing=2).recommend(max_risk=0.3)
-    assert "with 38.5 of 50 variants per query" in found.sentence and "For 2 of the queries nothing" in found.notes[-1]
-
-
-@pytest.mark.parametrize(
-    ("number", "limit", "text"),
-    [
-        (0.1004, 0.1, "0.1004"),
-        (0.0996, 0.1, "0.0996"),
-        (0.17, 0.1, "0.17"),
-        (0.5, 0.5, "0.50"),
-        (0.3999, 0.4, "0.3999"),
-    ],
-)
-def test_rounding_keeps_the_side_of_the_limit(number: float, limit: float, text: str) -> None:
-    assert _digits(number, limit) == text
 
 
 @pytest.mark.parametrize(
