@@ -1,4 +1,4 @@
-"""What all figures share: their style, their letters, and how they become files with the same bytes every time."""
+"""What all figures share: style, fonts, and files with the same bytes every time."""
 
 import contextlib
 import functools
@@ -42,8 +42,8 @@ STYLE: Any = {
     "legend.fontsize": 7,
     "lines.linewidth": 1.2,
     "text.color": INK,
-    "text.parse_math": False,  # a name may hold a dollar sign
-    "pdf.fonttype": 42,  # type 3 fonts are refused by several publishers
+    "text.parse_math": False,  # a name may contain a dollar sign
+    "pdf.fonttype": 42,  # several publishers refuse type 3 fonts
     "svg.hashsalt": "quipukit",
     "savefig.dpi": 200,
 }
@@ -56,7 +56,7 @@ _METADATA: dict[str, dict[str, None]] = {
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the report's style, whatever the user's own is."""
+    """Draw in the report's style, regardless of the user's own."""
     import matplotlib as mpl
 
     with mpl.rc_context():
@@ -66,7 +66,7 @@ def styled() -> Iterator[None]:
 
 
 def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> None:
-    """Write the figure in every format."""
+    """Write the figure in each format."""
     for kind in formats:
         path = stem.with_name(f"{stem.name}.{kind}")
         content = io.BytesIO()
@@ -77,7 +77,7 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> None
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure, in inches, that belongs to no window."""
+    """Return an empty figure of this size in inches, without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -87,39 +87,39 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def axes_at(figure: "Figure", left: float, top: float, width: float, height: float) -> "Axes":
-    """Return axes at a place given in inches from the figure's upper left corner; an engine would take its time."""
+    """Return axes placed in inches from the figure's upper left corner; much faster than a layout engine."""
     wide, high = figure.get_size_inches()
     return figure.add_axes((left / wide, 1 - (top + height) / high, width / wide, height / high))
 
 
-def settle(figure: "Figure") -> None:
-    """Give everything its place, once; an engine of the figure's own would do so again for every format."""
+def lay_out(figure: "Figure") -> None:
+    """Lay out the figure once; an engine attached to the figure would repeat it for every format."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     engine = ConstrainedLayoutEngine()
-    for _ in range(2):  # the first round moves what the second has to fit
+    for _ in range(2):  # the first round moves what the second then fits
         engine.execute(figure)
 
 
 def marker_of(look: Look) -> dict[str, Any]:
-    """Return how a mechanism's points are drawn."""
-    # A star, a plus and a cross cover less of their square than a disc does.
+    """Return the marker options of a mechanism's points."""
+    # A star, a plus and a cross cover less of their square than a circle.
     size = {"*": 8.0, "P": 5.6, "X": 5.6}.get(look.plain_marker, 4.4)
     return {"marker": look.plain_marker, "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.4}
 
 
 def wrapped(name: str, width: int) -> str:
-    """Return a name in lines of so many letters at most."""
+    """Return a name in lines of at most ``width`` characters."""
     return "\n".join(textwrap.wrap(safe(name), width))
 
 
 def safe(text: str) -> str:
-    """Return the text with a question mark for every letter that the font lacks."""
-    return "".join(letter if ord(letter) in _letters() else "?" for letter in text)
+    """Return the text with a question mark for every character that the font lacks."""
+    return "".join(character if ord(character) in _characters() else "?" for character in text)
 
 
 @functools.cache
-def _letters() -> frozenset[int]:
+def _characters() -> frozenset[int]:
     from matplotlib.font_manager import findfont
     from matplotlib.ft2font import FT2Font
 

@@ -1,7 +1,7 @@
-"""Where labels go: beside their points, and never on each other.
+"""Label placement: beside their points, and never on top of each other.
 
-Labels are placed one after another, each at the first free place around its point, near ones first. Settings whose
-markers all but coincide share a label: `20-50` for five of them.
+Labels are placed one after another, each at the first free place around its point, nearest first. Settings whose
+markers nearly coincide share a label: `20-50` for five of them.
 """
 
 import itertools
@@ -24,13 +24,13 @@ class Box:
     top: float
 
     def meets(self, other: "Box") -> bool:
-        """Tell whether the two overlap."""
+        """Whether the two overlap."""
         return (
             self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
         )
 
     def within(self, other: "Box") -> bool:
-        """Tell whether it lies inside the other."""
+        """Whether it lies inside the other."""
         return (
             other.left <= self.left
             and self.right <= other.right
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Group:
-    """Settings at one place: where it is, and what its label says."""
+    """Settings at the same place: where that is, their label, and the number of the first."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Group:
 
 
 def group(places: Sequence[tuple[float, float]], values: Sequence[float], near: float) -> list[Group]:
-    """Join neighboring settings that lie within ``near`` of the first of them, and write one label for each group."""
+    """Group neighboring settings that lie within ``near`` of the first of them; each group gets one label."""
     groups: list[list[int]] = []
     for number, (x, y) in enumerate(places):
         if groups:
@@ -71,12 +71,12 @@ def group(places: Sequence[tuple[float, float]], values: Sequence[float], near: 
 
 
 def around(places: Iterable[tuple[float, float]], half: float) -> list[Box]:
-    """Return a square around every point: what its marker covers."""
+    """Return a square around every point: the area of its marker."""
     return [Box(x - half, y - half, x + half, y + half) for x, y in places]
 
 
 def along(places: Sequence[tuple[float, float]], step: float, half: float) -> list[Box]:
-    """Return small squares along the line through the points, so that labels stay off it."""
+    """Return small squares along the line through the points, for labels to avoid."""
     spots = []
     for (x, y), (next_x, next_y) in itertools.pairwise(places):
         count = max(1, int(math.hypot(next_x - x, next_y - y) / step))
@@ -87,7 +87,7 @@ def along(places: Sequence[tuple[float, float]], step: float, half: float) -> li
 def place(
     x: float, y: float, width: float, height: float, taken: Iterable[Box], bounds: Box, radii: Sequence[float]
 ) -> Box | None:
-    """Return the first free box of this size around the point, the nearest first; None where there is none."""
+    """Return the nearest free box of this size around the point, None where there is none."""
     busy = list(taken)
     for radius in radii:
         for angle in _ANGLES:

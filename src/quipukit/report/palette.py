@@ -1,7 +1,7 @@
-"""How a mechanism looks: a color for light and for dark, a marker and a dash; the same in every figure.
+"""The look of a mechanism, the same in every figure: a color for light and for dark pages, a marker and a dash.
 
 The colors are those of Okabe and Ito, darkened for white paper and lightened for a dark page until each has a contrast
-of at least 3 : 1. Nobody needs them: markers tell the mechanisms apart in black and white.
+of at least 3 : 1. Markers distinguish the mechanisms without color.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 PAPER, NIGHT = "#ffffff", "#14171c"
 
-_COLOURS = (
+_COLORS = (
     ("#0072b2", "#4ea8e0"),  # blue
     ("#2a8bbd", "#8fd6ff"),  # sky
     ("#008a64", "#2fc99b"),  # green
@@ -34,13 +34,13 @@ _MARKERS = (
     ("hexagon", "h"),
 )
 _DASHES = (("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."))
-# The published ones keep their looks from report to report.
+# The published mechanisms look the same in every report.
 _KNOWN = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB", "AEA", "FEA")
 
 
 @dataclass(frozen=True)
 class Look:
-    """One mechanism's look; ``number`` names its color on the page."""
+    """The look of one mechanism; ``number`` identifies its color on the page."""
 
     number: int
     light: str
@@ -60,9 +60,9 @@ def looks_of(mechanisms: Sequence[str]) -> dict[str, Look]:
 
 
 def _look(number: int) -> Look:
-    turn, place = divmod(number, len(_COLOURS))
-    light, dark = _COLOURS[place]
-    # From the second turn on, a color meets another marker and another dash.
+    turn, place = divmod(number, len(_COLORS))
+    light, dark = _COLORS[place]
+    # From the second round on, a color is combined with another marker and another dash.
     marker, plain_marker = _MARKERS[(place + 3 * turn) % len(_MARKERS)]
     dash, plain_dash = _DASHES[(place + turn) % len(_DASHES)]
     return Look(number, light, dark, marker, dash, plain_marker, plain_dash)

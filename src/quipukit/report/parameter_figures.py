@@ -1,10 +1,10 @@
-"""Utility and risk against the parameter: the traditional view, and beside it what that hides."""
+"""Utility and risk against the parameter: the traditional view, and beside it the risk that it leaves out."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from quipukit.report.drawing import INK, marker_of, new_figure, safe, settle, styled
+from quipukit.report.drawing import INK, lay_out, marker_of, new_figure, safe, styled
 from quipukit.report.palette import Look
 from quipukit.report.views import View
 from quipukit.report.wording import risk_name
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def by_parameter(view: View, looks: Mapping[str, Look]) -> "Figure":
-    """Return utility beside the three risks, against the parameter; one row of panels a parameter."""
+    """Return utility and the risks against the parameter, one row of panels per parameter."""
     with styled():
         parameters = [name for name in dict.fromkeys(view.settings["parameter"]) if name]
         sides = [("utility", "")] * view.judged + [("risk", label) for label in view.labels]
@@ -45,7 +45,7 @@ def by_parameter(view: View, looks: Mapping[str, Look]) -> "Figure":
             ncols=min(6, len(handles)),
             handlelength=3.2,
         )
-        settle(figure)
+        lay_out(figure)
         return figure
 
 
@@ -85,7 +85,7 @@ def _against(axes: "Axes", view: View, names: Sequence[str], side: str, label: s
 
 
 def _sparse(values: Sequence[float]) -> list[float]:
-    """Keep the ticks that have room on a logarithmic axis."""
+    """Return the ticks that do not crowd a logarithmic axis."""
     kept: list[float] = []
     for value in [values[-1], *values[:-1]]:
         if all(abs(math.log(value / other)) > 0.09 * math.log(values[-1] / values[0]) for other in kept):

@@ -1,4 +1,4 @@
-"""The plane of risk and utility for papers: an overview, and a panel for every mechanism with all settings labeled."""
+"""The risk-utility plane for papers: an overview, and one panel per mechanism with all its settings labeled."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +26,9 @@ CORNERS = (
 
 
 def plane(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
-    """Return all curves against one attacker in one plane, with as many settings labeled as there is room for."""
+    """Return all curves against one attacker in one plane, with as many labels as there is room for."""
     with styled():
-        # A square of 4.1 inches, and room for the longest name and for all of them beside it.
+        # A square of 4.1 inches, and beside it room for all names, the longest included.
         names = [*view.mechanisms, *view.references]
         width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.52 * len(names) + 0.5)
         figure = new_figure(width, height)
@@ -52,7 +52,7 @@ def plane(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
 
 
 def panels(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
-    """Return one plane a mechanism, all its settings labeled, the others in gray behind."""
+    """Return one plane per mechanism with all its settings labeled, the other mechanisms in gray behind."""
     with styled():
         columns = min(4 if len(view.mechanisms) > 6 else 3, len(view.mechanisms))
         rows = math.ceil(len(view.mechanisms) / columns)
@@ -73,11 +73,11 @@ def panels(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
             axes.tick_params(labelbottom=last, labelleft=column == 0)
             curve = view.curve(name, label)
             boxes = [*_markers(axes, view, label, [name, *view.references]), *_line(axes, curve)]
-            _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, all_of_them=True)
+            _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, label_all=True)
         marks = zip(("+", "\N{MULTIPLICATION SIGN}"), view.references, strict=False)
-        told = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
-        words = f"risk against the {label} attacker ({risk_name(label)}){told}"
-        figure.supxlabel(words, fontsize=8, x=0.5 + 0.2 / width, y=0.08 / height, va="bottom")
+        legend = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
+        text = f"risk against the {label} attacker ({risk_name(label)}){legend}"
+        figure.supxlabel(text, fontsize=8, x=0.5 + 0.2 / width, y=0.08 / height, va="bottom")
         figure.supylabel(f"utility ({safe(view.measure)})", fontsize=8, x=0.08 / width, ha="left")
         return figure
 
@@ -166,9 +166,9 @@ def _label(
     boxes: Sequence[Box],
     radii: Sequence[float],
     size: float,
-    all_of_them: bool = False,
+    label_all: bool = False,
 ) -> list[Box]:
-    """Write the parameter beside the points; far ones get a line. Where ``all_of_them``, none is left out."""
+    """Label the points with their values, those farther away with a line; ``label_all`` leaves none out."""
     scale = axes.figure.dpi / 72
     bounds = axes.get_window_extent()
     frame = Box(bounds.x0 + 1, bounds.y0 + 1, bounds.x1 + 2 * scale, bounds.y1)
@@ -177,7 +177,7 @@ def _label(
     for spot in group(_pixels(axes, curve), list(curve["value"]), near=4 * scale):
         width, height = 0.64 * size * len(spot.text) * scale, 1.05 * size * scale
         box = place(spot.x, spot.y, width, height, taken, frame, [radius * scale for radius in radii])
-        if box is None and all_of_them:
+        if box is None and label_all:
             box = place(spot.x, spot.y, width, height, [], frame, [radii[0] * scale])
         if box is None:
             continue
@@ -203,7 +203,7 @@ def _label(
 
 
 def _markers(axes: "Axes", view: View, label: str, names: Iterable[str]) -> list[Box]:
-    """Return the boxes that markers cover, in pixels."""
+    """Return the boxes that the markers cover, in pixels."""
     half = 2.6 * axes.figure.dpi / 72
     return around(_pixels(axes, pd.concat([view.curve(name, label) for name in names])), half)
 
@@ -226,5 +226,5 @@ def _legend(view: View, name: str, label: str) -> str:
     row = view.score_of(name, label)
     if row is None:
         return wrapped(name, 32)
-    told = name if row["rankable"] else f"{name} (not ranked)"
-    return "\n".join([wrapped(told, 32), *map(typeset, scores_text(row))])
+    heading = name if row["rankable"] else f"{name} (not ranked)"
+    return "\n".join([wrapped(heading, 32), *map(typeset, scores_text(row))])

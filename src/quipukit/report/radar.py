@@ -3,8 +3,8 @@
 Obfuscation is 1 - the mean sentence similarity of original and variants. The three axes stand at 120 degrees, so that
 the triangle through a, b and c on them has the area (sqrt(3) / 4) (ab + bc + ca).
 
-A heuristic has no epsilon, but a sentence similarity, or a range of them over its settings. The epsilons at which a
-mechanism has the same similarity are where the two hide equally well in this sense, and their utilities compare.
+A heuristic has no epsilon, but it has a sentence similarity, or a range of them over its settings. At the epsilons
+where a mechanism has the same similarity, the two hide equally well in this sense, and their utilities are comparable.
 
 Reference: Faggioli, Ferro. Query obfuscation for information retrieval through differential privacy. ECIR 2024.
 """
@@ -34,10 +34,10 @@ def area(a: float, b: float, c: float) -> float:
 
 
 def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
-    """Return the three axes and the area of the chosen settings, one row a setting; no row where an axis is missing.
+    """Return the three axes and the area of the chosen settings, one row per setting; none where an axis is missing.
 
-    Chosen are the given epsilons where a mechanism has them, else its least, middle and largest value; of a heuristic
-    with up to three settings, all of them.
+    The chosen settings are the given epsilons where a mechanism has them, else its smallest, middle and largest value;
+    of a heuristic with up to three settings, all of them.
     """
     gain, recall = view.utility_means(GAIN), view.utility_means(RECALL)
     rows = []
@@ -67,8 +67,8 @@ def _chosen(settings: pd.DataFrame, epsilons: Sequence[float]) -> pd.DataFrame:
 class Crossing:
     """Where a curve over a grid lies within [low, high]: from ``first`` to ``last``, both None where it never does.
 
-    ``from_below`` and ``to_above`` tell that it may begin before the grid or end after it, ``gaps`` that it leaves the
-    band and comes back. ``side`` says on which side of the band a curve lies that never meets it.
+    ``from_below`` and ``to_above``: it may begin before the grid or end after it; ``gaps``: it leaves the band and
+    returns. ``side`` is where a curve that never meets the band would meet it: before or after the grid.
     """
 
     grid: tuple[float, float]
@@ -92,9 +92,9 @@ class Crossing:
 def crossing(values: Sequence[float], heights: Sequence[float], low: float, high: float) -> Crossing:
     """Return where the polyline through the points (values increase) lies within [low, high].
 
-    The polyline need not be monotone: ``first`` is where it meets the band for the first time, ``last`` where it
-    leaves it for good. A curve that stays below the band and still rises at its end would meet it after the grid; one
-    that stays above and falls towards its start, before it.
+    The polyline need not be monotone: ``first`` is where it first enters the band, ``last`` where it last leaves it. A
+    curve that stays below the band and still rises at its end would meet it after the grid; one that stays above it and
+    falls toward its start, before the grid.
 
     >>> str(crossing([1, 11, 21], [0.0, 0.5, 1.0], 0.25, 0.75))
     '6 to 16'
@@ -127,7 +127,7 @@ def _within(values: Sequence[float], heights: Sequence[float], low: float, high:
     (start, end), (here, there) = values, heights
     if here == there:
         return (start, end) if low <= here <= high else None
-    # Shares of the segment at which it meets the two edges of the band.
+    # Where the segment meets the two edges of the band, as shares of its length.
     shares = sorted(((low - here) / (there - here), (high - here) / (there - here)))
     first, last = max(shares[0], 0.0), min(shares[1], 1.0)
     if first > last:
@@ -136,7 +136,7 @@ def _within(values: Sequence[float], heights: Sequence[float], low: float, high:
 
 
 def _between(start: float, end: float, share: float) -> float:
-    # The ends themselves, not what rounding makes of them: they are compared with the grid.
+    # The exact ends, without rounding: they are compared with the grid.
     return start if share == 0 else end if share == 1 else start + share * (end - start)
 
 
@@ -157,7 +157,7 @@ def equal_privacy(view: View) -> pd.DataFrame:
             if own["parameter"].iloc[0] == "epsilon":
                 continue
             low, high = float(own["sentence_similarity"].min()), float(own["sentence_similarity"].max())
-            rising = curve.sort_values("value")  # where the larger values hide more, the curve begins with them
+            rising = curve.sort_values("value")  # where larger values hide more, the curve begins with them
             met = crossing(list(rising["value"]), list(rising["sentence_similarity"]), low, high)
             ends = [math.nan if end is None else end for end in (met.first, met.last)]
             rows.append((curve["strategy"].iloc[0], name, heuristic, low, high, *ends, str(met)))

@@ -1,4 +1,4 @@
-"""The radar of ECIR 2024 for papers: one a mechanism, a triangle for every chosen setting."""
+"""The radar of ECIR 2024 for papers: one per mechanism, with a triangle for every chosen setting."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def radars(frame: pd.DataFrame, looks: Mapping[str, Look]) -> "Figure":
-    """Return a triangle for every chosen setting, one radar a mechanism."""
+    """Return one radar per mechanism, with a triangle for every chosen setting."""
     with styled():
         names = list(dict.fromkeys(frame["mechanism"]))
         columns = min(5, len(names))

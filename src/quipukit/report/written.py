@@ -1,4 +1,4 @@
-"""Which files of a folder a report wrote: a list for ``sha256sum -c SHA256SUMS``, which the next report clears."""
+"""SHA256SUMS: the list of files that a report wrote, by which the next report replaces it."""
 
 import re
 from pathlib import Path
@@ -7,16 +7,16 @@ from quipukit.storage import atomic_write, make_folder, sha256
 
 LIST = "SHA256SUMS"
 
-# Only files that a report writes: whatever else a list may name is not ours to remove.
+# Only files that a report writes: anything else that a list names is not ours to remove.
 _LINE = re.compile(r"([0-9a-f]{64})  ((?:figures/|tables/)?[\w-]+\.(?:html|csv|tex|pdf|svg|png))")
 
 
 def replace_report(folder: Path, draft: Path) -> None:
-    """Put a finished report in the place of the one that the folder holds."""
-    # The page last, so that one is there only when everything it speaks of is.
+    """Replace the report in the folder with a finished one."""
+    # The page comes last, so that it exists only together with everything it refers to.
     files = sorted((file for file in draft.rglob("*") if file.is_file()), key=lambda file: file.suffix == ".html")
     _clear(folder)
-    # The list goes first: whoever is killed between the files leaves nothing that the next report does not know.
+    # The list comes first: if the process is killed between files, the next report still knows all of them.
     with atomic_write(folder / LIST) as path:
         lines = [f"{sha256(file)}  {file.relative_to(draft).as_posix()}\n" for file in files]
         path.write_text("".join(sorted(lines)), encoding="utf-8", newline="\n")
@@ -27,15 +27,15 @@ def replace_report(folder: Path, draft: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what an earlier report wrote here, except what somebody has changed since."""
+    """Remove the files of an earlier report, except those changed since."""
     path = folder / LIST
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        found = _LINE.fullmatch(line)
-        if found is None:
+        entry = _LINE.fullmatch(line)
+        if entry is None:
             continue
-        file = folder / found[2]
-        if file.is_file() and not file.is_symlink() and sha256(file) == found[1]:
+        file = folder / entry[2]
+        if file.is_file() and not file.is_symlink() and sha256(file) == entry[1]:
             file.unlink()
     path.unlink()

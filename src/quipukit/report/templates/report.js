@@ -276,7 +276,7 @@
     settle();
     drawAll();
     drawExample();
-    // The buttons were made anew; whoever uses the keyboard stays where they were.
+    // The buttons were replaced; restore the keyboard focus.
     if (path && path.place) Array.from(path.place.querySelectorAll("button")).find((one) => one.textContent === path.text)?.focus();
   }
 
