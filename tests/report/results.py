@@ -105,12 +105,23 @@ def two_attackers(result: Result, name: str = "Words") -> Result:
     """Return the result with a second attacker that is half as successful and guesses other texts."""
     scores, ranks, guesses = result.scores, result.ranks, result.guesses
     risks = scores[scores["side"] == "risk"]
-    first = guesses if "attacker" in guesses else guesses.assign(attacker="QuIA")
     return replace(
         result,
         scores=pd.concat([scores, risks.assign(attacker=name, score=risks["score"] / 2)], ignore_index=True),
         ranks=pd.concat([ranks, ranks.assign(attacker=name, log_rank=ranks["log_rank"] + 1)], ignore_index=True),
         guesses=pd.concat(
-            [first, first.assign(attacker=name, query="what " + first["query"], hit=0)], ignore_index=True
+            [guesses, guesses.assign(attacker=name, query="what " + guesses["query"], hit=0)], ignore_index=True
         ),
     )
+
+
+def swept(result: Result, ns: Sequence[int] = (1, 5, 20)) -> Result:
+    """Return the result of a sweep whose largest N is this result; with fewer variants, less is found and guessed."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for n in ns:
+        scores = result.scores.assign(score=result.scores["score"] * n / max(ns))
+        for name in ("settings", "obfuscated", "ranks", "guesses", "notes"):
+            parts.setdefault(name, []).append(getattr(result, name).assign(n=n))
+        parts.setdefault("scores", []).append(scores.assign(n=n))
+    frames = {name: pd.concat(own, ignore_index=True) for name, own in parts.items()}
+    return replace(result, manifest={**result.manifest, "n": list(ns)}, **frames)

@@ -48,6 +48,7 @@ def report(
       quipukit report runs/wordnet --no-examples --figures none --tsv
     """
     from quipukit.report.run_description import cautions
+    from quipukit.report.tables.rows import sweep_text
     from quipukit.report.write import Report
     from quipukit.results import Result
 
@@ -60,6 +61,8 @@ def report(
         for view in {id(view.result): view for view in made.views}.values():
             for line in cautions(view.result):
                 say(f"warning: {view.run}: {line}")
+            if view.sweep:
+                say(f"note: {sweep_text(view)}")
     else:
         print_report(made, points)
     say(f"wrote {page}")

@@ -40,7 +40,7 @@ def examples_of(view: View) -> list[dict[str, Any]]:
     for *key, query in of_seed(result.obfuscated).sort_values("variant", kind="stable")[[*keys, "query"]].to_numpy():
         sent.setdefault(tuple(key), []).append(query)
     guesses: dict[tuple[Any, ...], list[tuple[str, bool]]] = {}
-    rows = _with_attacker(of_seed(result.guesses), view).sort_values("guess", kind="stable")
+    rows = of_seed(result.guesses).sort_values("guess", kind="stable")
     for *key, query, hit in rows[[*keys, "attacker", "query", "hit"]].to_numpy():
         guesses.setdefault(tuple(key), []).append((query, bool(hit)))
     ranks = of_seed(result.ranks)[[*keys, "attacker", "log_rank"]].to_numpy()
@@ -69,11 +69,6 @@ def examples_of(view: View) -> list[dict[str, Any]]:
         }
         for qid in qids
     ]
-
-
-def _with_attacker(guesses: pd.DataFrame, view: View) -> pd.DataFrame:
-    """Return guesses that name their attacker; those of earlier versions are the first attacker's."""
-    return guesses if "attacker" in guesses.columns else guesses.assign(attacker=view.attackers[0])
 
 
 def _distinct(texts: list[str]) -> list[str]:

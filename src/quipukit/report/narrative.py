@@ -86,6 +86,17 @@ def lead(view: View) -> str:
     return f"{capitalized(sentence)}." if sentence else ""
 
 
+def sweep(view: View) -> str:
+    """Return a sentence on the N that the page shows; empty where the experiment did not sweep over N."""
+    if view.sweep is None:
+        return ""
+    ns = [str(n) for n in view.sweep.ns]
+    return (
+        f"The experiment sent N = {join(ns)} variants per query. Everything here is for N = {ns[-1]}, except in the "
+        "section Effect of N."
+    )
+
+
 def safest(view: View) -> list[tuple[str, str]]:
     """Return, for a view without utility, the lowest risk against every attacker and its setting."""
     lines = []

@@ -43,7 +43,7 @@ def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFram
     rows = []
     for mechanism in view.mechanisms:
         settings = view.settings[view.settings["mechanism"] == mechanism]
-        for row in _chosen(settings, epsilons).itertuples(index=False):
+        for row in chosen_settings(settings, epsilons).itertuples(index=False):
             key = (str(row.mechanism), str(row.parameter), float(row.value))
             obfuscation = 1 - float(row.sentence_similarity)
             if key in gain and key in recall and not math.isnan(obfuscation):
@@ -53,7 +53,8 @@ def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFram
     return pd.DataFrame(rows, columns=columns)
 
 
-def _chosen(settings: pd.DataFrame, epsilons: Sequence[float]) -> pd.DataFrame:
+def chosen_settings(settings: pd.DataFrame, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
+    """Return the settings of one mechanism that are shown where there is room for few; see `radar_frame`."""
     chosen = settings[settings["value"].isin(epsilons) & (settings["parameter"] == "epsilon")]
     if len(chosen) or len(settings) <= _PANELS:
         return chosen if len(chosen) else settings

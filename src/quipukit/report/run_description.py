@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quipukit.frames import SETTING
 from quipukit.measures.resampling import FEW
 from quipukit.report.table_model import share
 from quipukit.report.wording import join
@@ -127,14 +128,14 @@ def _system(system: Mapping[str, Any]) -> str:
 
 
 def _obfuscation(result: Result) -> str:
-    count = len(result.settings)
+    count = len(result.settings[list(SETTING)].drop_duplicates())
     names = len(result.mechanisms)
     counts = f"{names} mechanism{'s' * (names != 1)}, {count} setting{'s' * (count != 1)}"
     source = result.manifest.get("obfuscated")
     return (
         f"{counts}, obfuscated elsewhere: {source}"
         if source
-        else f"{counts}, N = {result.manifest['n']} variants per query"
+        else f"{counts}, N = {join([str(n) for n in result.ns])} variants per query"
     )
 
 

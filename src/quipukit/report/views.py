@@ -40,6 +40,12 @@ class View:
     system: str | None
     measure: str
     run: str = ""  # the name of the result within the report
+    sweep: Result | None = None  # all N of a sweep, where ``result`` is its largest
+
+    @property
+    def whole(self) -> Result:
+        """Return the result as it was run: with all N, where it swept over several."""
+        return self.sweep or self.result
 
     @property
     def judged(self) -> bool:
@@ -272,19 +278,21 @@ def ranked_by(score: Score, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def views_of(results: Sequence[Result], measure: str | None = None, runs: Sequence[str] | None = None) -> list[View]:
-    """Return a view for every result and system, each with its own name (see `run_names`)."""
+    """Return a view for every result and system, with its own name (see `run_names`); of a sweep, the largest N."""
     if not results:
         raise InputError("there is no result to report on; name the folder of an experiment.")
     views = []
-    for result, name in zip(results, run_names(results, runs), strict=True):
+    for whole, name in zip(results, run_names(results, runs), strict=True):
+        sweep = whole if len(whole.ns) > 1 and whole.is_sweep else None
+        result = whole.at(max(whole.ns)) if whole.is_sweep else whole
         if not result.judged:
-            views.append(View(name, result, None, "", name))
+            views.append(View(name, result, None, "", name, sweep))
             continue
         if measure is not None and measure not in result.measures:
             raise InputError(f"{name} has no measure {measure!r}; it has {', '.join(result.measures)}.")
         for system in result.systems:
             own = name if len(result.systems) == 1 else f"{name}, {system}"
-            views.append(View(own, result, system, measure or result.measures[0], name))
+            views.append(View(own, result, system, measure or result.measures[0], name, sweep))
     return views
 
 

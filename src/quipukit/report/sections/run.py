@@ -16,4 +16,4 @@ class Run(Section):
 
     def values(self, report: ReportData) -> Mapping[str, Any]:
         """Return the description of every run."""
-        return {"runs": [(view.run, run_description(view.result, view.queries)) for view in report.runs]}
+        return {"runs": [(view.run, run_description(view.whole, view.queries)) for view in report.runs]}

@@ -23,6 +23,7 @@ class Short(Section):
 def _summary(view: View) -> dict[str, Any]:
     return {
         "lead": narrative.lead(view),
+        "sweep": narrative.sweep(view),
         "findings": narrative.findings(view) if view.judged else [],
         "safest": narrative.safest(view) if not view.judged else [],
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quipukit.report.table_model import Cell, ReportTable, interval, number, percent, share
-from quipukit.report.tables.rows import Rows, caution_text, grouped, named_frame, over_queries, setting_text
+from quipukit.report.tables.rows import Rows, caution_text, grouped, named_frame, over_queries, setting_text, sweep_text
 from quipukit.report.views import View
 
 POOLS_MUCH = "\N{DOUBLE DAGGER}"
@@ -53,6 +53,7 @@ def _caption(view: View) -> str:
         + ", with 95 % intervals over queries: risk over all queries sent, utility over all judged ones. The intervals "
         "hold for any number of queries, for one setting at a time. The settings of a mechanism are in order from most "
         "to least private.",
+        sweep_text(view),
         *([over_queries(view), _KEPT] if view.judged else []),
         caution_text(view),
     ]

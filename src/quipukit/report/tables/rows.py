@@ -8,6 +8,7 @@ import pandas as pd
 from quipukit.report.run_description import cautions
 from quipukit.report.table_model import DASH, Cell, RowGroup, number
 from quipukit.report.views import View
+from quipukit.report.wording import join
 from quipukit.specs import format_value
 
 MISSING = Cell(DASH)
@@ -74,6 +75,17 @@ def over_queries(view: View) -> str:
     if asked == judged:
         return f"{view.name}: {asked} queries."
     return f"{view.name}: risk over all {asked} queries sent, utility over the {judged} with relevant documents."
+
+
+def sweep_text(view: View) -> str:
+    """Return a sentence on which N of a sweep a table shows; empty where there was no sweep.
+
+    The number of variants per query changes risk and utility, so a number without its N would mislead.
+    """
+    if view.sweep is None:
+        return ""
+    ns = [str(n) for n in view.sweep.ns]
+    return f"{view.run}: N = {ns[-1]}, the largest of the sweep over N = {join(ns)}."
 
 
 def caution_text(view: View) -> str:

@@ -6,7 +6,15 @@ import pandas as pd
 
 from quipukit.measures.curves import BACKWARDS, NARROW, SHORT
 from quipukit.report.table_model import DASH, Cell, ReportTable, interval, number, percent
-from quipukit.report.tables.rows import MISSING, by_mechanism, caution_text, column_groups, named_frame, over_queries
+from quipukit.report.tables.rows import (
+    MISSING,
+    by_mechanism,
+    caution_text,
+    column_groups,
+    named_frame,
+    over_queries,
+    sweep_text,
+)
 from quipukit.report.views import SCORES, View
 
 WORSE, SINGLE = "\N{DAGGER}", "\N{WHITE BULLET}"
@@ -55,6 +63,7 @@ def _caption(judged: Sequence[View], frames: Sequence[pd.DataFrame]) -> str:
         f"{WORSE} significantly worse than the best (paired by query, permuted labels and studentized draws, "
         "Holm's correction over all pairs of mechanisms, 5 %); without the mark, the difference may be due to chance.",
         *(over_queries(view) for view in judged),
+        *dict.fromkeys(sweep_text(view) for view in judged),
         *dict.fromkeys(caution_text(view) for view in judged),
     ]
     flags = pd.concat(frames) if frames else pd.DataFrame({"single": [], "monotone": [], "unranked": []})
