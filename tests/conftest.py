@@ -15,11 +15,28 @@ HEAVY = (
     "frozen",
     "report",
     "statistical",
+    "testing",
+    "attackers/test_published.py",
+    "cli/test_recommend_compare.py",
+    "cli/test_report.py",
+    "cli/test_search_side.py",
+    "collections/test_wordnet_glosses.py",
+    "encoders/test_distributed.py",
     "encoders/test_minilm.py",
     "encoders/test_recipes.py",
     "encoders/test_store.py",
+    "measures/test_bootstrap.py",
+    "measures/test_resampling.py",
+    "mechanisms/test_aea.py",
+    "mechanisms/test_plugins.py",
     "retrieval/test_engine.py",
     "retrieval/test_saved.py",
+    "test_common_noise.py",
+    "test_comparison.py",
+    "test_cost_cliffs.py",
+    "test_examples.py",
+    "test_recommend.py",
+    "vectors/test_default_pack.py",
 )
 
 TESTS = Path(__file__).resolve().parent
@@ -37,6 +54,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["COLUMNS"] = "120"
 os.environ["NO_COLOR"] = "1"
 os.environ.pop("FORCE_COLOR", None)
+
+# Processes that share the cores take one each: with more threads than cores, BLAS and OpenMP mostly wait.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
 
 # No deadline: the first call of a kernel compiles it.
 settings.register_profile("local", deadline=None)

@@ -49,6 +49,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
 # --- a light start ---
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "arguments",
     [["--help"], ["obfuscate", "--help"], ["vectors", "--help"], ["vocabulary", "--help"], ["--version"]],
@@ -135,6 +136,7 @@ def test_square_brackets_are_printed_as_they_are(small: str) -> None:
     assert "cat [bold]dog[/bold] [/]" in done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("arguments", "reader", "code"),
     [
@@ -152,6 +154,7 @@ def test_a_closed_pipe_is_no_error(arguments: str, reader: str, code: int) -> No
 
 
 # A table, JSON, a help page, rows: each is printed its own way.
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -305,6 +308,7 @@ def test_nothing_half_written_where_the_folder_cannot_be_written(tmp_path: Path,
 # --- listing ---
 
 
+@pytest.mark.heavy
 def test_list_names_every_mechanism_with_its_guarantee() -> None:
     from quipukit.registry import mechanism_names
 

@@ -117,6 +117,7 @@ def default(tmp_path: Path) -> None:
     (tmp_path / "home" / "vectors" / folder.name).symlink_to(folder)
 
 
+@pytest.mark.heavy
 def test_installed_vectors_can_be_named(pets: str, default: None) -> None:
     assert "--vectors pets.2d" in run("vectors", "install", pets).stdout
     Path(pets).unlink()

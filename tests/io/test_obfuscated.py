@@ -14,6 +14,7 @@ from quipukit.frames import OBFUSCATED
 from quipukit.io.obfuscated import read_obfuscated, with_budget, write_obfuscated
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors.store import Vectors
+from tests.examples import examples
 from tests.io.samples import SECRET, written
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -65,6 +66,7 @@ def test_a_quotation_mark_in_tsv_is_one(tmp_path):
     mechanism=TEXTS.filter(str.strip),
     value=st.floats(1e-6, 1e6),
 )
+@examples(40)
 def test_obfuscated_queries_are_read_back_as_they_were_or_refused(suffix, queries, mechanism, value):
     setting = {"mechanism": mechanism, "parameter": "epsilon", "value": value}
     rows = [{"qid": str(n), "variant": 0, "query": query, **setting} for n, query in enumerate(queries)]

@@ -282,6 +282,7 @@ def test_progress_of_re_ranking_counts_new_documents():
     assert seen[-1] == (60, 60)
 
 
+@pytest.mark.heavy
 def test_with_a_real_model_the_document_that_says_it_wins():
     documents = {
         "a": "Bankruptcy is a legal process by which people who cannot pay their debts may seek relief.",
