@@ -164,14 +164,14 @@ def test_a_certified_setting_is_over_budget_in_at_most_5_percent_of_runs(truth: 
 def test_the_lower_bound_of_utility_allows_for_the_choice() -> None:
     """20 settings of the same true utility on 25 queries: the best looks better than it is, its bound does not."""
     rng = np.random.default_rng(6)
-    flattered, covered = 0.0, 0
+    bias, covered = 0.0, 0
     for _ in range(15):
         table = {("A", 1.0 + value): ([0.0] * 25, rng.random(25).tolist()) for value in range(20)}
         found = tiny_result(table).recommend(max_risk=0.5).best
         assert found is not None
-        flattered += (found.utility - 0.5) / 15
+        bias += (found.utility - 0.5) / 15
         covered += found.utility_low <= 0.5
-    assert flattered > 0.05 and covered == 15
+    assert bias > 0.05 and covered == 15
 
 
 def test_a_setting_that_finds_no_more_than_random_words_is_unmasked() -> None:

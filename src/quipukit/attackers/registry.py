@@ -30,10 +30,10 @@ def attacker_spec(text: "str | Spec") -> Spec:
     >>> attacker_spec("quia(encoder=minilm)")
     QuIA(encoder='minilm')
     """
-    found = parse(text, ATTACKERS.canonical, "an attacker; write it as QuIA or QuIA(encoder='minilm')")
-    if found.value is not None:
-        raise SpecError(f"{found!r}: an attacker has no '@'; write {found.family}.")
-    return found
+    wanted = parse(text, ATTACKERS.canonical, "an attacker; write it as QuIA or QuIA(encoder='minilm')")
+    if wanted.value is not None:
+        raise SpecError(f"{wanted!r}: an attacker has no '@'; write {wanted.family}.")
+    return wanted
 
 
 def attacker(

@@ -41,58 +41,61 @@ def compare(
     from quipukit.comparison import compare_results
     from quipukit.results import Result
 
-    found = compare_results(Result.load(first), Result.load(second), measure=measure, system=system, n=n)
+    comparison = compare_results(Result.load(first), Result.load(second), measure=measure, system=system, n=n)
     if as_json:
-        print_json(_plain(found, first, second))
+        print_json(_plain(comparison, first, second))
     elif as_tsv:
-        print_tsv(found.settings if settings else found.scores)
+        print_tsv(comparison.settings if settings else comparison.scores)
     else:
-        _show(found, first, second, settings)
+        _show(comparison, first, second, settings)
 
 
-def _show(found: "Comparison", first: Path, second: Path, settings: bool) -> None:
+def _show(comparison: "Comparison", first: Path, second: Path, settings: bool) -> None:
     from quipukit.measures.risk import risk_label
 
-    for letter, path, system, queries in zip("AB", (first, second), found.systems, found.queries, strict=False):
+    sides = zip("AB", (first, second), comparison.systems, comparison.queries, strict=False)
+    for letter, path, system, queries in sides:
         print_wrapped(f"{letter}: {path} ({system}, {queries} queries)", "   ")
     print()
-    if found.differs.empty:
+    if comparison.differs.empty:
         print_wrapped("By their manifests the two runs were set up alike.")
     else:
         print_wrapped("What differs between the two runs; a difference of scores may come from any of it:")
-        print_table("", ["", "A", "B"], [[row.what, row.first, row.second] for row in found.differs.itertuples()])
+        print_table("", ["", "A", "B"], [[row.what, row.first, row.second] for row in comparison.differs.itertuples()])
     titles = {"quipu": "QuIPU", "hypervolume": "Hypervolume"}
-    several = found.scores["attacker"].nunique() > 1
-    for (attacker, persona, score), rows in found.scores.groupby(["attacker", "persona", "score"], sort=False):
+    several = comparison.scores["attacker"].nunique() > 1
+    for (attacker, persona, score), rows in comparison.scores.groupby(["attacker", "persona", "score"], sort=False):
         who = risk_label(attacker, persona, several)
-        _print_rows(f"{titles[score]}, {who} attacker, {found.measure}", "mechanism", found, rows)
+        _print_rows(f"{titles[score]}, {who} attacker, {comparison.measure}", "mechanism", comparison, rows)
     if settings:
-        for (side, attacker, persona), rows in found.settings.groupby(["side", "attacker", "persona"], sort=False):
+        for (side, attacker, persona), rows in comparison.settings.groupby(["side", "attacker", "persona"], sort=False):
             who = risk_label(attacker, persona, several)
-            title = f"Utility, {found.measure}" if side == "utility" else f"Risk, {who} attacker"
-            _print_rows(title, "setting", found, rows)
-    original = found.settings[(found.settings["mechanism"] == "Identity") & (found.settings["side"] == "utility")]
+            title = f"Utility, {comparison.measure}" if side == "utility" else f"Risk, {who} attacker"
+            _print_rows(title, "setting", comparison, rows)
+    table = comparison.settings
+    original = table[(table["mechanism"] == "Identity") & (table["side"] == "utility")]
     if not settings and len(original):
-        _print_rows(f"Original queries, {found.measure}", "setting", found, original)
+        _print_rows(f"Original queries, {comparison.measure}", "setting", comparison, original)
     print()
-    drawn = "paired" if found.paired else "NOT paired"
-    print_wrapped(f"- Queries {drawn}, {found.replicates:,} replicates; * p (Holm) below {1 - found.level:.2g}.")
-    for note in found.notes:
+    drawn = "paired" if comparison.paired else "NOT paired"
+    alpha = 1 - comparison.level
+    print_wrapped(f"- Queries {drawn}, {comparison.replicates:,} replicates; * p (Holm) below {alpha:.2g}.")
+    for note in comparison.notes:
         print_wrapped(f"- {note}", "  ")
 
 
-def _print_rows(title: str, heading: str, found: "Comparison", rows: "pd.DataFrame") -> None:
+def _print_rows(title: str, heading: str, comparison: "Comparison", rows: "pd.DataFrame") -> None:
     cells = [
         [
             row["mechanism"] if heading == "mechanism" else _setting(row),
             *(f"{row[side]:.3f}" for side in ("first", "second")),
             _signed(row["difference"]),
             "-" if row["low"] != row["low"] else f"[{_signed(row['low'])}, {_signed(row['high'])}]",
-            _verdict(row, 1 - found.level),
+            _verdict(row, 1 - comparison.level),
         ]
         for row in rows.to_dict("records")
     ]
-    print_table(title, [heading, "A", "B", "A - B", f"{100 * found.level:g} %", "p (Holm)"], cells)
+    print_table(title, [heading, "A", "B", "A - B", f"{100 * comparison.level:g} %", "p (Holm)"], cells)
 
 
 def _verdict(row: dict[Any, Any], alpha: float) -> str:
@@ -115,11 +118,11 @@ def _setting(row: dict[Any, Any]) -> str:
     return f"{row['mechanism']}@{plain(row['value'])}" if row["parameter"] else str(row["mechanism"])
 
 
-def _plain(found: "Comparison", first: Path, second: Path) -> dict[str, Any]:
+def _plain(comparison: "Comparison", first: Path, second: Path) -> dict[str, Any]:
     from dataclasses import fields
 
-    told = {field.name: getattr(found, field.name) for field in fields(found)}
+    told = {field.name: getattr(comparison, field.name) for field in fields(comparison)}
     for name in ("differs", "scores", "settings"):
         told[name] = told[name].to_dict("records")
-    told["queries"] = dict(zip(("first", "second", "common"), found.queries, strict=True))
+    told["queries"] = dict(zip(("first", "second", "common"), comparison.queries, strict=True))
     return {"first": str(first), "second": str(second), **told}

@@ -1,4 +1,4 @@
-"""``quipukit score``: risk and utility of every setting as one number a mechanism."""
+"""``quipukit score``: risk and utility of every setting as one number per mechanism."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

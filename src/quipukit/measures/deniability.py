@@ -46,7 +46,7 @@ def deniability(
     sample: int = 100,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return N_x, S_x and the entropies of a sample of words, one row a word.
+    """Return N_x, S_x and the entropies of a sample of words, one row per word.
 
     Columns: word, n_x, s_x, support, entropy, min_entropy, runs (0 for a closed form, else the outputs that were drawn:
     a heuristic lists distinct variants, fewer than asked for, and NaN stands where it finds none). ``words`` are by
@@ -70,8 +70,8 @@ def deniability(
     if rest:
         # The word is its own stream: another sample, or another order, draws the same outputs for it.
         pairs = [(word, word) for word in rest]
-        found = type(mechanism).obfuscate_batch([mechanism], pairs, runs, RootSeed(seed))[0]
-        rows |= {word: _counted(word, variants.texts, eta) for word, variants in zip(rest, found, strict=True)}
+        sampled = type(mechanism).obfuscate_batch([mechanism], pairs, runs, RootSeed(seed))[0]
+        rows |= {word: _counted(word, variants.texts, eta) for word, variants in zip(rest, sampled, strict=True)}
     columns = ["word", "n_x", "s_x", "support", "entropy", "min_entropy", "runs"]
     return pd.DataFrame([(word, *rows[word]) for word in chosen], columns=columns)
 

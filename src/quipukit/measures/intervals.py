@@ -106,9 +106,9 @@ def clopper_pearson(hits: ArrayLike, queries: int, alpha: float) -> Floats:
     """
     from scipy.special import betaincinv
 
-    found = np.asarray(hits, np.float64)
-    missed = queries - found
-    return np.where(missed > _DUST, betaincinv(found + 1, np.maximum(missed, _DUST), 1 - alpha), 1.0)
+    counts = np.asarray(hits, np.float64)
+    missed = queries - counts
+    return np.where(missed > _DUST, betaincinv(counts + 1, np.maximum(missed, _DUST), 1 - alpha), 1.0)
 
 
 def most_hits(scores: Floats) -> NDArray[np.int64]:

@@ -265,8 +265,8 @@ def _pairs(points: Any) -> tuple[Floats, Floats]:
 def _one_curve(frame: pd.DataFrame) -> Any:
     for column in ("risk", "utility"):
         if column not in frame.columns:
-            found = ", ".join(repr(str(name)) for name in frame.columns) or "none"
-            raise FrameError(f"Points needs column {column!r} (found {found}); rename or add it.")
+            columns = ", ".join(repr(str(name)) for name in frame.columns) or "none"
+            raise FrameError(f"Points needs column {column!r} (found {columns}); rename or add it.")
     names = [column for column in CURVE if column in frame.columns]
     curves = len(frame[names].drop_duplicates()) if names else 1
     if curves > 1:

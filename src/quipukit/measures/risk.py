@@ -219,7 +219,7 @@ def _whole(number: object, name: str) -> int:
 def _long(
     checked: pd.DataFrame, name: str, values: Sequence[int], scores: Callable[[int], dict[str, Floats]]
 ) -> pd.DataFrame:
-    """Return the means of some scores over the queries of each group, one row a group and value."""
+    """Return the means of some scores over the queries of each group, one row per group and value."""
     keys = checked[list(_GROUP)]
     parts = [
         keys.assign(**scores(value)).groupby(list(_GROUP), sort=False).mean().reset_index().assign(**{name: value})

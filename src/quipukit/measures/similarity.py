@@ -28,7 +28,7 @@ class Encodes(Protocol):
     """What turns texts into the rows of a matrix."""
 
     def encode(self, texts: Sequence[str], kind: str = "query") -> NDArray[np.float32]:
-        """Return one row a text."""
+        """Return one row per text."""
 
 
 def similarity(
@@ -72,8 +72,8 @@ def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFra
             aligned[number] = 1
             positions[number] = len(words)
             same[number] = sum(a == b or _bare(a) == _bare(b) for a, b in zip(against, words, strict=True))
-    found = {"same": same, "positions": positions, "aligned": aligned, "verbatim": verbatim}
-    table = rows[[*SETTING, "qid"]].assign(**{name: numbers[pair_of] for name, numbers in found.items()})
+    counts = {"same": same, "positions": positions, "aligned": aligned, "verbatim": verbatim}
+    table = rows[[*SETTING, "qid"]].assign(**{name: numbers[pair_of] for name, numbers in counts.items()})
     grouped = table.groupby(list(SETTING), sort=False)
     sums = grouped[["same", "positions"]].sum()
     by_query = table.groupby([*SETTING, "qid"], sort=False)["verbatim"].max().groupby(list(SETTING), sort=False)
@@ -119,7 +119,7 @@ def bert_score(
 ) -> BertScore:
     """Compare texts by the vectors of their tokens, as BERTScore does, with any contextual encoder.
 
-    Text i is a matrix with one row a token; rows are brought to length 1. Recall is the mean over the reference's
+    Text i is a matrix with one row per token; rows are brought to length 1. Recall is the mean over the reference's
     tokens of the largest inner product with a token of the candidate, precision the same the other way round, F1 their
     harmonic mean. Weights (idf, one a token) turn the means into weighted ones. A ``baseline`` b rescales precision,
     recall and F1 to (x - b) / (1 - b). Two texts without tokens score 1, one without tokens against another 0.
@@ -207,7 +207,7 @@ def _cosines(pairs: Sequence[tuple[str, str]], encode: Callable[[list[str]], Any
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = np.asarray(encode(texts))
     if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise InputError(f"the encoder made an array of shape {vectors.shape} of {len(texts)} texts; one row a text.")
+        raise InputError(f"the encoder made an array of shape {vectors.shape} of {len(texts)} texts; one row per text.")
     row_of = {text: row for row, text in enumerate(texts)}
     left, right = (np.array([row_of[pair[side]] for pair in pairs]) for side in (0, 1))
     cosines = np.empty(len(pairs))

@@ -61,7 +61,7 @@ def _by_setting(run: pd.DataFrame, settings: pd.DataFrame | None) -> dict[tuple[
 
 
 def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of every measure under every setting, one row a setting."""
+    """Return the mean of every measure under every setting, one row per setting."""
     keys = list(SETTING)
     means = scores.groupby([*keys, "measure"], sort=False)["score"].mean().unstack("measure")
     return means[list(dict.fromkeys(scores["measure"]))].reset_index()
@@ -74,10 +74,10 @@ def _relevant(qrels: pd.DataFrame, queries: Iterable[str] | None) -> dict[str, d
     judged: dict[str, dict[str, int]] = {}
     for qid, docno, relevance in checked.itertuples(index=False):
         judged.setdefault(qid, {})[docno] = relevance
-    found = {qid: documents for qid, documents in judged.items() if any(r > 0 for r in documents.values())}
-    if not found:
+    answerable = {qid: documents for qid, documents in judged.items() if any(r > 0 for r in documents.values())}
+    if not answerable:
         raise InputError("the judgments name no relevant document, so utility cannot be measured; check the qrels.")
-    return found
+    return answerable
 
 
 def parse_measures(measures: Sequence[str]) -> list[Any]:
@@ -117,12 +117,12 @@ def _scores(
         if qid in judged:
             # trec_eval breaks ties its own way; falling numbers from our ranks leave it none to break.
             run.setdefault(qid, {})[docno] = -float(rank)
-    found = {}
+    scores = {}
     ours = [measure for measure in measures if isinstance(measure, PluginMeasure)]
     known = [measure for measure in measures if measure not in ours]
     if run and known:
-        found = {(m.query_id, str(m.measure)): float(m.value) for m in ir_measures.iter_calc(known, judged, run)}
+        scores = {(m.query_id, str(m.measure)): float(m.value) for m in ir_measures.iter_calc(known, judged, run)}
     for qid, documents in run.items() if ours else ():
         ranking = sorted(documents, key=documents.__getitem__, reverse=True)
-        found |= {(qid, str(measure)): measure.score(ranking, judged[qid]) for measure in ours}
-    return [(qid, str(m), found.get((qid, str(m)), 0.0)) for qid in judged for m in measures]
+        scores |= {(qid, str(measure)): measure.score(ranking, judged[qid]) for measure in ours}
+    return [(qid, str(m), scores.get((qid, str(m)), 0.0)) for qid in judged for m in measures]

@@ -10,7 +10,7 @@ What it says nothing about: queries of another kind, another attacker or log, an
 risks (dropping settings, trying several attackers or budgets). It is never called a theorem: a risk that a mechanism
 bounds by proof under a stated prior would be *certified (theorem, prior named)*; no mechanism has such a bound yet.
 
-The utility of the best of many settings is flattered by the choice. `utility_low` allows for it in the same way.
+The utility of the best of many settings is biased upward by the choice. `utility_low` allows for it in the same way.
 """
 
 from quipukit.recommend.model import Choice, Recommendation

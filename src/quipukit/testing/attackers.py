@@ -104,13 +104,13 @@ def _check_name(attacker: Attacker) -> str:
 
 
 def _check_scores(name: str, attacker: Attacker, asked: Sequence[Sent], rows: int) -> list[Floats]:
-    found = []
+    all_scores = []
     for sent in asked:
         scores = np.array(attacker.scores(sent), np.float64)  # a copy: what is returned may be overwritten
         require(scores.shape == (rows,), f"{name}: scores() gives {scores.shape} numbers for {rows} rows of the log")
         require(bool(np.isfinite(scores).all()), f"{name}: a score is not finite")
-        found.append(scores)
-    return found
+        all_scores.append(scores)
+    return all_scores
 
 
 def _check_repeated(
@@ -133,9 +133,9 @@ def _check_shuffled(
 ) -> None:
     order = rng.permutation(len(log))
     attacker.prepare(KnownLog([log.texts[row] for row in order], log.counts[order]))
-    found = [attacker.scores(sent) for sent in asked]
+    shuffled = [attacker.scores(sent) for sent in asked]
     require(
-        _equal(found, [scores[order] for scores in expected]),
+        _equal(shuffled, [scores[order] for scores in expected]),
         f"{name}: a score depends on the place of its row in the log",
     )
 
@@ -225,10 +225,10 @@ def _check_exchanged(name: str, attacker: Attacker, rng: np.random.Generator) ->
 
 def _queries(rng: np.random.Generator, count: int) -> list[str]:
     """Return distinct queries of three or four words, in random order."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[" ".join(rng.choice(_WORDS, rng.integers(3, 5), replace=False))] = None
-    return list(found)
+    queries: dict[str, None] = {}
+    while len(queries) < count:
+        queries[" ".join(rng.choice(_WORDS, rng.integers(3, 5), replace=False))] = None
+    return list(queries)
 
 
 def _halves(queries: Sequence[str], rng: np.random.Generator) -> list[tuple[str, ...]]:
@@ -270,6 +270,6 @@ def _places(ranks: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.int64]:
     return better + rng.integers(0, tied + 1)
 
 
-def _equal(found: Sequence[Floats], expected: Sequence[Floats]) -> bool:
-    pairs = zip(found, expected, strict=True)
+def _equal(scores: Sequence[Floats], expected: Sequence[Floats]) -> bool:
+    pairs = zip(scores, expected, strict=True)
     return all(np.allclose(one, other, rtol=_CLOSE, atol=_CLOSE) for one, other in pairs)
