@@ -1,8 +1,11 @@
 """Worker threads: as many as the process may use, results in order, one level of parallelism."""
 
 import os
+import sys
 import threading
+import types
 
+import numpy as np
 import pytest
 import threadpoolctl
 
@@ -50,10 +53,24 @@ def test_the_blas_keeps_to_one_thread_inside_and_not_afterwards(monkeypatch):
     def of_the_blas(_=None):
         return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
 
+    np.ones(2) @ np.ones(2)  # NumPy and its BLAS are loaded
     before = of_the_blas()
     assert before, "NumPy has no BLAS that could be limited; the test has lost its object"
     assert in_threads(of_the_blas, range(4)) == [{1}] * 4
     assert of_the_blas() == before
+
+
+def test_many_calls_look_for_libraries_once_and_again_after_an_import(monkeypatch):
+    made = []
+    controller = threadpoolctl.ThreadpoolController
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", lambda: made.append(1) or controller())
+    monkeypatch.setitem(sys.modules, "a_module_of_this_test", types.ModuleType("a_module_of_this_test"))
+    for _ in range(5):
+        in_threads(abs, [1])
+    assert len(made) == 1
+    monkeypatch.setitem(sys.modules, "another_one", types.ModuleType("another_one"))
+    in_threads(abs, [1])
+    assert len(made) == 2
 
 
 def test_a_failure_in_a_thread_is_the_callers(monkeypatch):

@@ -1,6 +1,8 @@
 """Worker threads: how many, and a pool in which the BLAS keeps to one thread."""
 
+import functools
 import os
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -16,14 +18,24 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@functools.lru_cache(maxsize=1)
+def _blas(modules: int) -> Any:
+    """Return what controls the BLAS libraries of this process.
+
+    To find them, all that the process has mapped must be looked through: some milliseconds, more than many a task
+    takes. A further library can only come with a further module, so the search is repeated when ``modules`` changes.
+    """
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()
+
+
 def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
     """Run a task over items in one pool of threads, each with a single-threaded BLAS.
 
     One level of parallelism: threaded BLAS calls inside a pool fight for the same cores.
     """
-    import threadpoolctl
-
-    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+    with _blas(len(sys.modules)).limit(limits=1, user_api="blas"):
         count = workers()
         if count == 1:
             return [task(item) for item in items]
