@@ -55,7 +55,7 @@ def _parts(place: Path, quick: bool) -> list[Line]:
     more = _job(home, "more", out, quick)
     for name, told in (("cold", cold), ("warm", warm), ("one more mechanism", more)):
         _stages(name, told)
-    encoded = {lap["stage"]: lap for lap in cold["laps"] if lap["stage"].startswith("encoding")}
+    encoded = {timing["stage"]: timing for timing in cold["timings"] if timing["stage"].startswith("encoding")}
     lines = [
         Line("cold: queries to report (min)", (), cold["wall"] / 60, None if quick else COLD),
         Line("warm: documents and log encoded (min)", (), warm["wall"] / 60, None if quick else WARM),
@@ -64,8 +64,8 @@ def _parts(place: Path, quick: bool) -> list[Line]:
         Line("peak memory, cold (GB)", (), cold["peak"] / 1e9, GIGABYTES),
         Line("peak memory, warm (GB)", (), warm["peak"] / 1e9, GIGABYTES),
     ]
-    for stage, lap in encoded.items():
-        rate = lap["amount"] / lap["seconds"]
+    for stage, timing in encoded.items():
+        rate = timing["amount"] / timing["seconds"]
         share = rate * cold["flops"][stage] / max(before, after)
         lines += [
             Line(f"{stage} (texts/s)", (), rate),
@@ -76,11 +76,11 @@ def _parts(place: Path, quick: bool) -> list[Line]:
 
 
 def _stages(name: str, told: dict[str, Any]) -> None:
-    total = sum(lap["seconds"] for lap in told["laps"])
+    total = sum(timing["seconds"] for timing in told["timings"])
     print(f"\n{name}: {told['wall']:,.0f} s")
-    for lap in sorted(told["laps"], key=lambda lap: -lap["seconds"]):
-        share, amount = 100 * lap["seconds"] / total, f"{lap['amount']:,.0f} {lap['unit']}"
-        print(f"  {share:5.1f} %  {lap['seconds']:7.1f} s  {lap['stage']}, {amount}")
+    for timing in sorted(told["timings"], key=lambda timing: -timing["seconds"]):
+        share, amount = 100 * timing["seconds"] / total, f"{timing['amount']:,.0f} {timing['unit']}"
+        print(f"  {share:5.1f} %  {timing['seconds']:7.1f} s  {timing['stage']}, {amount}")
 
 
 def _machine() -> float:
@@ -140,13 +140,13 @@ def job(what: str, out: Path, quick: bool) -> dict[str, Any]:
     options = _options(quick, ("SanText+",) if what == "more" else ())
     result = evaluate(options, out)
     write_report([result], out / "report")
-    laps = json.loads((out / TIMINGS).read_text(encoding="utf-8"))[-1]
-    return {"laps": laps, "flops": _flops(result, read_log(options.log).texts), **memory()}
+    timings = json.loads((out / TIMINGS).read_text(encoding="utf-8"))[-1]
+    return {"timings": timings, "flops": _flops(result, read_log(options.log).texts), **memory()}
 
 
 def _options(quick: bool, more: tuple[str, ...] = ()) -> Any:
     from quipukit.experiment.grid import PAPER, expand
-    from quipukit.experiment.inputs import Options
+    from quipukit.experiment.options import Options
 
     mechanisms = ("CMP", "TEM", "AEA") if quick else PAPER
     return Options(
@@ -154,8 +154,8 @@ def _options(quick: bool, more: tuple[str, ...] = ()) -> Any:
         queries=str(DATA / "dl19" / "topics.tsv"),
         qrels=str(DATA / "dl19" / "qrels.txt"),
         log=str(DATA / "querylog" / "queries.tsv.gz"),
-        specs=tuple(map(repr, expand([*mechanisms, *more]))),
-        n=5 if quick else 50,
+        specs=tuple(expand([*mechanisms, *more])),
+        n=(5 if quick else 50,),
         topics=5 if quick else None,
         log_sample=2000 if quick else None,
     )
@@ -166,10 +166,10 @@ def _keep(place: Path, quick: bool) -> None:
     from quipukit.encoders.store import EncodingStore
     from quipukit.experiment.inputs import resolve
 
-    inputs = resolve(_options(quick))
+    plan = resolve(_options(quick))
     new = EncodingStore(_copier(), place / "encodings")
-    new.ensure(inputs.log.public, "query")
-    new.ensure([text for _, text in inputs.collection.documents()], "document")
+    new.ensure(plan.log.public, "query")
+    new.ensure([text for _, text in plan.collection.documents()], "document")
 
 
 def _copier() -> Any:

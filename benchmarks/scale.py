@@ -194,7 +194,7 @@ def log(quick: bool) -> dict[str, float]:
     from quipukit.attackers.ranks import count_better
     from quipukit.encoders.load import load_encoder
     from quipukit.encoders.store import EncodingStore
-    from quipukit.experiment.inputs import fingerprint
+    from quipukit.experiment.plan import fingerprint
 
     size, centroids = (20_000, 100) if quick else (200_000, 500)
     texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]

@@ -38,7 +38,7 @@ def main() -> None:
         for name, options in set_ups().items():
             print(f"== {name}", file=sys.stderr)
             start = time.monotonic()
-            results[name] = run(options, RUNS / name, watch=view)
+            results[name] = run(options, RUNS / name, listener=view)
             print(f"== {name}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
     write_report([results["ours"]], RUNS / "ours" / "report")
     PAGE.write_text(compose(results), encoding="utf-8")
@@ -48,7 +48,7 @@ def main() -> None:
 def set_ups() -> dict[str, Any]:
     """Return the three experiments."""
     from quipukit.experiment.grid import PAPER, expand
-    from quipukit.experiment.inputs import Options
+    from quipukit.experiment.options import Options
 
     common = Options(
         collection=str(DATA / "msmarco_pool"),
@@ -56,11 +56,11 @@ def set_ups() -> dict[str, Any]:
         qrels=str(DATA / "dl19" / "qrels.txt"),
         log=str(DATA / "querylog" / "queries.tsv.gz"),
     )
-    published = replace(common, obfuscated=str(DATA / "published" / "dl19"), specs=tuple(map(repr, expand(()))))
+    published = replace(common, obfuscated=str(DATA / "published" / "dl19"), specs=tuple(expand(())))
     return {
         "published": published,
         "published-depth-100": replace(published, depth=100),
-        "ours": replace(common, specs=tuple(map(repr, expand(PAPER)))),
+        "ours": replace(common, specs=tuple(expand(PAPER))),
     }
 
 

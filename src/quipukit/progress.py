@@ -1,4 +1,4 @@
-"""What an experiment tells while it runs, and how long its stages took."""
+"""Progress: how functions report what is done, who listens, and how long the stages of an experiment took."""
 
 import contextlib
 import json
@@ -9,18 +9,30 @@ from pathlib import Path
 
 from quipukit.storage import atomic_write
 
+# Called with (done, total) now and then.
 Progress = Callable[[float, float], None]
 
 
+def part_of(progress: Progress | None, before: float, size: float, total: float) -> Progress | None:
+    """Return the progress of one part, which has ``size`` of ``total``, as progress of the whole.
+
+    >>> part_of(lambda done, total: print(done, "of", total), before=2, size=4, total=8)(50, 100)
+    4.0 of 8
+    """
+    if progress is None:
+        return None
+    return lambda done, of: progress(before + size * done / (of or 1), total)
+
+
 class ProgressListener:
-    """Is told of stages and their progress; this one keeps silent."""
+    """Receives the stages of an experiment, their progress, and lines for the user; this one shows nothing."""
 
     def stage(self, name: str, unit: str) -> Progress:
-        """Begin a stage, and return what is to be told (done, total) of it, in ``unit``."""
+        """Begin a stage, and return the function that receives its progress, counted in ``unit``."""
         return lambda done, total: None
 
     def say(self, line: str) -> None:
-        """Take note of a line for the user."""
+        """Receive a line for the user."""
 
 
 @dataclass
@@ -40,32 +52,32 @@ class StageTiming:
 
 @dataclass
 class StageTimer:
-    """Passes everything on to a watch, and takes the time of each stage."""
+    """Passes everything on to a listener, and measures the time of each stage."""
 
-    watch: ProgressListener
-    laps: dict[str, StageTiming] = field(default_factory=dict)
+    listener: ProgressListener
+    timings: dict[str, StageTiming] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def stage(self, name: str, unit: str = "cells") -> Iterator[Progress]:
-        """Run a stage under the clock; a stage that comes again adds to its lap."""
-        tell = self.watch.stage(name, unit)
-        lap = self.laps.setdefault(name, StageTiming(name, unit))
-        begin, before = time.monotonic(), lap.amount
+        """Time a stage; one that runs again adds to its timing."""
+        report = self.listener.stage(name, unit)
+        timing = self.timings.setdefault(name, StageTiming(name, unit))
+        start, before = time.monotonic(), timing.amount
 
-        def show(done: float, total: float) -> None:
-            lap.amount = before + done
-            tell(done, total)
+        def progress(done: float, total: float) -> None:
+            timing.amount = before + done
+            report(done, total)
 
         try:
-            yield show
+            yield progress
         finally:
-            lap.seconds += time.monotonic() - begin
+            timing.seconds += time.monotonic() - start
 
     def save(self, path: Path) -> None:
-        """Add this session's laps to a file of all sessions."""
-        past = []
-        with contextlib.suppress(OSError, ValueError):  # of no use to a result, and so no reason to stop
-            past = json.loads(path.read_text(encoding="utf-8"))
-        session = [asdict(lap) for lap in self.laps.values()]
+        """Add the timings of this run to a file that holds those of earlier ones."""
+        earlier = []
+        with contextlib.suppress(OSError, ValueError):  # no result depends on them, so they are no reason to stop
+            earlier = json.loads(path.read_text(encoding="utf-8"))
+        timings = [asdict(timing) for timing in self.timings.values()]
         with atomic_write(path) as draft:
-            draft.write_text(json.dumps([*past, session], indent=1) + "\n", encoding="utf-8")
+            draft.write_text(json.dumps([*earlier, timings], indent=1) + "\n", encoding="utf-8")

@@ -66,7 +66,7 @@ def parse(text: "str | Spec", canonical: Callable[[str], str], otherwise: str) -
     """Parse a spec of any kind; ``canonical`` looks its name up, ``otherwise`` says what it should have been."""
     if isinstance(text, Spec):
         return replace(text, name=canonical(text.name))
-    shape = _SHAPE.match(text)
+    shape = _SHAPE.match(text) if isinstance(text, str) else None  # type: ignore[redundant-expr]
     if shape is None:
         raise SpecError(f"{text!r} is not {otherwise}.")
     name, options, value = shape.groups()

@@ -1,7 +1,7 @@
 """The tiny experiment, and one run of it that nothing disturbed."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from quipukit.experiment.pieces import Pieces
+from quipukit.experiment.artifacts import Artifacts
 from quipukit.results import Result
 from tests.experiment import tiny
 
@@ -28,8 +28,8 @@ class Whole:
     files: dict[str, bytes]
 
     @property
-    def pieces(self) -> set[str]:
-        return {str(path.relative_to(self.folder)) for path in self.folder.glob("pieces/*/*.parquet")}
+    def artifacts(self) -> set[str]:
+        return {str(path.relative_to(self.folder)) for path in self.folder.glob("artifacts/*/*.parquet")}
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +45,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny collection, with encoders that need no model."""
     tiny.no_model(monkeypatch, cache)
-    yield place
-    tiny.stages._fingerprint.cache_clear()
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -70,18 +69,18 @@ def finished(whole: Whole, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
-    """How many pieces of each stage were saved since the last look."""
-    stages: list[str] = []
-    save = Pieces.save
+    """How many artifacts of each table were saved since the last call."""
+    tables: list[str] = []
+    save = Artifacts.save
 
-    def noted(self: Pieces, stage: str, name: str, frame: pd.DataFrame) -> None:
-        save(self, stage, name, frame)
-        stages.append(stage)
+    def noted(self: Artifacts, table: str, key: str, frame: pd.DataFrame) -> None:
+        save(self, table, key, frame)
+        tables.append(table)
 
     def look() -> dict[str, int]:
-        counts = {stage: stages.count(stage) for stage in dict.fromkeys(stages)}
-        stages.clear()
+        counts = {table: tables.count(table) for table in dict.fromkeys(tables)}
+        tables.clear()
         return counts
 
-    monkeypatch.setattr(Pieces, "save", noted)
+    monkeypatch.setattr(Artifacts, "save", noted)
     return look

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 
-from quipukit import progress, results, storage
-from quipukit.experiment import pieces, run
-from quipukit.experiment.codeprint import ROOMS, code_of
+from quipukit import progress, storage
+from quipukit.experiment import artifacts, begun
+from quipukit.results import files
+from quipukit.source_hash import source_hash
 from quipukit.wordnet.database import load_wordnet
 from tests.experiment import tiny
 
 # Around the writing of a file: nothing there yet, half of the draft, the whole draft, the file in its place.
 MOMENTS = ("before", "half", "written", "after")
 NEVER = -1
+STAGES = ("obfuscate", "retrieve", "utility", "ceiling", "attack", "risk", "guesses", "text_similarity")
 
 # Whoever imports this module is about to run experiments: what every child would import and hash is ready for all.
 for late in (
@@ -32,8 +34,8 @@ for late in (
 ):
     importlib.import_module(late)
 load_wordnet().synsets("frost", "n")
-for stage in ROOMS:
-    code_of(stage)
+for stage in STAGES:
+    source_hash(f"quipukit.experiment.stages.{stage}")
 
 
 def deadly(fatal: int, moment: str) -> Callable[[Path], Any]:
@@ -67,7 +69,7 @@ def child(collection: Path, out: Path, cache: Path, fatal: int, moment: str, cha
     patch = pytest.MonkeyPatch()
     tiny.no_model(patch, cache)
     replaced = deadly(fatal, moment)
-    for module in (run, pieces, results, progress):
+    for module in (begun, artifacts, files, progress):
         patch.setattr(module, "atomic_write", replaced)
     tiny.run(collection, out, **changes)
 

@@ -37,8 +37,8 @@ def test_a_refused_setting_is_named_before_any_work(village: Path, tmp_path: Pat
     with pytest.raises(SpecError) as caught:
         tiny.run(village, tmp_path / "out", specs=["CMP@5", "AEA@99", "CMP@0"])
     assert str(caught.value).startswith("AEA@99 cannot be run: ")
-    assert "from 0 to 20" in str(caught.value) and str(caught.value).endswith("The rest runs with --skip-invalid.")
-    assert not (tmp_path / "out" / "pieces").exists()
+    assert "from 0 to 20" in str(caught.value) and str(caught.value).endswith("The rest runs with skip_invalid=True.")
+    assert not (tmp_path / "out" / "artifacts").exists()
 
 
 def test_the_rest_runs_where_that_is_asked_for(village: Path, tmp_path: Path) -> None:
@@ -71,9 +71,7 @@ def unjudged(village: Path, tmp_path: Path) -> Path:
 def test_without_judgments_risk_is_measured_and_that_is_said(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
     listener = Listener()
     found = tiny.run(unjudged, tmp_path / "out", listener)
-    assert listener.lines == [
-        "unjudged has no judgments: risk is measured, utility and QuIPU are not; give judgments with --qrels."
-    ]
+    assert listener.lines == ["unjudged has no judgments: risk is measured, but neither utility nor QuIPU; add qrels."]
     assert not found.judged and not Result.load(tmp_path / "out").judged
     risks = whole.result.scores[whole.result.scores["side"] == "risk"]
     pd.testing.assert_frame_equal(found.scores, risks.reset_index(drop=True), check_exact=True)
@@ -133,7 +131,7 @@ def test_a_folder_that_may_not_be_written_is_named(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("quipukit.experiment.pieces.os.open", refused)
+    monkeypatch.setattr("quipukit.experiment.folder.os.open", refused)
     with pytest.raises(ResourceError, match=r"out cannot be written \(Permission denied\)"):
         tiny.run(village, tmp_path / "out", **SMALL)
 
@@ -159,7 +157,7 @@ def test_a_damaged_experiment_is_named(village: Path, finished: Path, content: s
 
 
 def test_resume_says_where_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="holds no experiment to go on with; begin one with `quipukit evaluate -o"):
+    with pytest.raises(FileError, match="holds no experiment to resume; begin one with `quipukit evaluate -o"):
         run.resume(tmp_path / "nothing")
     assert not (tmp_path / "nothing").exists()
 
@@ -183,7 +181,7 @@ def test_a_mended_mistake_finds_the_folder_free(village: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ({"n": 0}, "n must be a whole number of at least 1"),
+        ({"n": 0}, "n, the number of variants, must be a whole number of at least 1"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1"),
         ({"k": 0}, "k must be"),
         ({"topics": 0}, "topics must be"),
@@ -193,12 +191,11 @@ def test_a_mended_mistake_finds_the_folder_free(village: Path, tmp_path: Path) -
         ({"systems": ()}, "no search system is given"),
         ({"systems": (("bm26", "bm25"),)}, "bm26"),
         ({"systems": (("bm25", "no-such-model"),)}, "no-such-model"),
-        ({"systems": ("bm25", "bm25")}, "systems are pairs of names"),
+        ({"systems": ("bm25", "bm25")}, "systems are pairs of a retriever and a re-ranker"),
         ({"systems": (("bm25",),)}, "systems are pairs"),
-        ({"color": "red"}, "there is no option 'color'; there are collection"),
         ({"specs": ["CMQ@3"]}, "did you mean CMP"),
         ({"specs": ["CMP@5"], "epsilons": [1, 2]}, "no mechanism takes epsilons"),
-        ({"log": None}, "give one with --log FILE"),
+        ({"log": None}, "pass log=FILE"),
         ({"log": []}, "the query log holds no query"),
         ({"queries": {}}, "there is no query to hide"),
         ({"measures": ("nonsense",)}, "'nonsense' is not a measure"),
@@ -231,7 +228,7 @@ def test_no_error_quotes_a_query(village: Path, tmp_path: Path) -> None:
 
 def test_experiment_json_is_plain_and_complete(whole: Whole) -> None:
     begun = json.loads((whole.folder / "experiment.json").read_text(encoding="utf-8"))
-    assert begun["given"] == [] and begun["form"] == 1
+    assert begun["given"] == [] and begun["form"] == 2
     assert begun["options"]["specs"] == [*tiny.SPECS, "Identity", "Random"]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quipukit.experiment import pieces
+from quipukit.experiment.artifacts import Artifacts
+from quipukit.experiment.folder import run_lock
 from quipukit.results import Result
 from tests.cli.test_cli import assert_refused, run
 from tests.experiment import killing, tiny
@@ -63,23 +64,23 @@ def test_without_judgments_that_is_said(village: Path, tmp_path: Path) -> None:
     (topics / "qrels.txt").unlink()
     done = run(*tiny.command(topics, tmp_path / "out"), "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "unjudged has no judgments: risk is measured, utility and QuIPU are not" in done.stderr
+    assert "unjudged has no judgments: risk is measured, but neither utility nor QuIPU" in done.stderr
 
 
 # --- Ctrl-C ---
 
 
 def interrupted(collection: Path, out: Path, cache: Path, number: int, told: Path) -> None:
-    """Run the command, and press Ctrl-C when a piece has been saved; what it says goes to a file."""
+    """Run the command, and press Ctrl-C when an artifact has been saved; what it says goes to a file."""
     tiny.no_model(pytest.MonkeyPatch(), cache)
-    save, count = pieces.Pieces.save, iter(range(1000))
+    save, count = Artifacts.save, iter(range(1000))
 
-    def saving(self: pieces.Pieces, *arguments: object) -> None:
+    def saving(self: Artifacts, *arguments: object) -> None:
         save(self, *arguments)  # type: ignore[arg-type]
         if next(count) == number:
             os.kill(os.getpid(), signal.SIGINT)
 
-    pieces.Pieces.save = saving  # type: ignore[method-assign]
+    Artifacts.save = saving  # type: ignore[method-assign]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     done = run(*tiny.command(collection, out), "--no-report")
     told.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}", encoding="utf-8")
@@ -95,10 +96,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     assert process.exitcode == 0
     code, *lines = (tmp_path / "told").read_text(encoding="utf-8").splitlines()
     assert code == "130"
-    assert f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {out}" in lines
+    assert f"stopped; what is finished is kept. Resume with: quipukit evaluate --resume {out}" in lines
     assert not [line for line in lines if "Traceback" in line]
     no_query_in("\n".join(lines))
-    finished = [path for path in out.glob("pieces/*/*.parquet") if not path.name.startswith(".")]
+    finished = [path for path in out.glob("artifacts/*/*.parquet") if not path.name.startswith(".")]
     assert len(finished) == number + 1
     assert not (out / "manifest.json").exists() and (out / "timings.json").exists()
     assert tiny.drafts(out) == []
@@ -121,7 +122,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
         (["-m", "AEA", "--workers", "2", "--dask", "tcp://x:1"], ["exclude each other"]),
         (["--preset", "quipu2026"], ["there is no preset", "quipu2025"]),
         (["-m", "AEA", "--obfuscated", "x.csv"], ["leave out -m and -e"]),
-        (["-m", "AEA", "--retriever", "bm25", "--reranker", "bm25", "--reranker", "user"], ["need one re-ranker"]),
+        (
+            ["-m", "AEA", "--retriever", "bm25", "--reranker", "bm25", "--reranker", "user"],
+            ["name one for all of them, or one each"],
+        ),
         (["-m", "AEA", "--log", "no.txt"], ["no.txt", "check the path"]),
         (["-m", "AEA"], ["the attacker needs a query log", "--log wordnet"]),
         (["-m", "AEA", "--noise", "loud", "--log", "wordnet"], ["noise must be"]),
@@ -141,22 +145,20 @@ def test_a_result_needs_a_folder(village: Path) -> None:
 def test_another_experiment_s_folder_is_refused(village: Path, whole: Whole) -> None:
     before = tiny.result_files(whole.folder)
     done = run(*tiny.command(village, whole.folder), "--seed", "8")
-    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", f"--resume {whole.folder}")
+    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", "name another folder, or resume that one")
     assert tiny.result_files(whole.folder) == before
 
 
 def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
-    assert_refused(run("evaluate", "--resume", str(tmp_path / "no")), "holds no experiment to go on with")
+    assert_refused(run("evaluate", "--resume", str(tmp_path / "no")), "holds no experiment to resume")
 
 
 def test_a_second_run_is_refused(village: Path, whole: Whole) -> None:
-    with pieces.alone(whole.folder):
-        assert_refused(run(*tiny.command(village, whole.folder)), "another run is at work")
+    with run_lock(whole.folder):
+        assert_refused(run(*tiny.command(village, whole.folder)), "another run is using")
 
 
 def test_the_plan_of_a_resumed_run_runs_nothing(village: Path, whole: Whole) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")}
-    assert_refused(
-        run("evaluate", "--resume", str(whole.folder), "--dry-run"), "--resume goes on with the options", "dry-run"
-    )
+    assert_refused(run("evaluate", "--resume", str(whole.folder), "--dry-run"), "--resume uses the options", "dry-run")
     assert {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")} == before

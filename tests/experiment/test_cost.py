@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quipukit.experiment.cost import RATES, Plan, Step, estimate, in_words
-from quipukit.experiment.inputs import Options
+from quipukit.experiment.cost import RATES, Estimate, Step, estimate, in_words
+from quipukit.experiment.options import Options
 from quipukit.text import tokenize
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
@@ -18,14 +18,14 @@ def options(village: Path, **changes: object) -> Options:
     return Options(**{**choices, **changes})  # type: ignore[arg-type]
 
 
-def amounts(plan: Plan) -> dict[str, float]:
+def amounts(plan: Estimate) -> dict[str, float]:
     return {step.stage: step.amount for step in plan.steps}
 
 
 def test_amounts_are_those_of_the_plan(village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     plan = estimate(options(village))
-    assert (plan.cells, plan.finished) == (tiny.CELLS, 0)
+    assert (len(plan.plan.cells), plan.obfuscated) == (tiny.CELLS, 0)
     words = sum(len(tokenize(query)) for query in tiny.TOPICS.values())
     found = amounts(plan)
     assert found["obfuscate"] == words * 3 * tiny.CELLS
@@ -43,7 +43,7 @@ def test_amounts_are_those_of_the_plan(village: Path, tmp_path: Path, monkeypatc
 def test_what_is_finished_costs_nothing(village: Path, whole: Whole) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")}
     plan = estimate(options(village), whole.folder)
-    assert (plan.cells, plan.finished) == (tiny.CELLS, tiny.CELLS)
+    assert (len(plan.plan.cells), plan.obfuscated) == (tiny.CELLS, tiny.CELLS)
     left = amounts(plan)
     assert left.pop("encode documents") <= 60  # the re-ranker's, which the plan does not look up
     assert set(left.values()) == {0}
@@ -52,7 +52,7 @@ def test_what_is_finished_costs_nothing(village: Path, whole: Whole) -> None:
 
 def test_a_further_mechanism_costs_its_own_cells(village: Path, whole: Whole) -> None:
     more = estimate(options(village, specs=(*tiny.SPECS, "TEM@3", "Identity", "Random")), whole.folder)
-    assert (more.cells, more.finished) == (tiny.CELLS + 1, tiny.CELLS)
+    assert (len(more.plan.cells), more.obfuscated) == (tiny.CELLS + 1, tiny.CELLS)
     assert amounts(more)["obfuscate"] == amounts(estimate(options(village)))["obfuscate"] / tiny.CELLS
     assert amounts(more)["rank the log"] == len(tiny.TOPICS) * 83
 

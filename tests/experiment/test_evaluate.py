@@ -11,9 +11,8 @@ import pytest
 
 import quipukit as qk
 from quipukit.errors import InputError
-from quipukit.experiment.inputs import Options
+from quipukit.experiment.options import Options
 from quipukit.experiment.run import run
-from quipukit.frames import SETTING
 from quipukit.progress import ProgressListener
 from quipukit.report import tables
 from quipukit.report.views import views_of
@@ -51,39 +50,7 @@ def same_rows(one: Result, other: Result, mechanism: str, value: float) -> None:
         pd.testing.assert_frame_equal(left, right, check_exact=True, obj=f"{table} of {mechanism}@{value}")
 
 
-# --- an independent way ---
-
-
-def test_risk_and_utility_are_those_of_the_separate_steps(village: Path) -> None:
-    queries, qrels = qk.read_queries(village / "topics.tsv"), qk.read_qrels(village / "qrels.txt")
-    collection, vectors = qk.load_collection(village), qk.load_vectors(village / "vectors.txt")
-    specs = ["TEM@2", "AEA@3"]
-    sent = qk.obfuscate(queries, specs, 3, vectors=vectors, seed=7, noise="common")
-    log = qk.read_log(village / "log.txt")
-    risks = qk.risk(qk.attack(sent, queries, log, tiny.Words("attacker")))
-    retrievers = ("bm25", "dense:searcher")
-    scorers = (tiny.Words("user"), "bm25")
-    found = tiny.run(village, specs=specs, systems=tiny.BOTH)
-    for system, retriever, scorer in zip(found.systems, retrievers, scorers, strict=True):
-        pooled = qk.pool(qk.retrieve(sent, collection, retriever, depth=4))
-        if scorer != "bm25":
-            from quipukit.retrieval.dense import DenseScorer
-
-            scorer = DenseScorer(collection, scorer)
-        utilities = qk.utility(qk.rerank(pooled, queries, collection, scorer), qrels, ("nDCG@10", "SetR"), sent)
-        strategies = {"TEM": "sampling", "AEA": "heuristic"}
-        expected = qk.points(risks, utilities, "village", strategies)
-        points = found.points(system)
-        points = points[points["mechanism"].isin(strategies)]
-        keys = ["collection", *SETTING, "attacker", "persona", "measure"]
-        assert len(points) == len(expected) == 12
-        both = points.merge(expected, on=[*keys, "strategy"], suffixes=("", "_expected"))
-        assert len(both) == 12
-        np.testing.assert_allclose(both["risk"], both["risk_expected"], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(both["utility"], both["utility_expected"], rtol=0, atol=1e-12)
-    # The numbers are no constants, or the comparison would say nothing.
-    assert found.points().groupby("measure")["utility"].nunique().min() >= 3
-    assert found.points()["risk"].nunique() >= 6
+# --- what is in it ---
 
 
 def test_every_query_and_setting_is_there(whole: Whole) -> None:
@@ -187,7 +154,7 @@ def test_where_the_original_is_not_among_the_settings_it_is_not_searched_for(vil
     for specs, searched in ((("CMP@5",), False), (("CMP@5", "Identity"), True)):
         listener = Listener()
         options = Options(str(village), specs=specs, n=3, systems=ONE_SYSTEM, depth=4, **names)
-        result = run(options, tmp_path / str(searched), watch=listener)
+        result = run(options, tmp_path / str(searched), listener=listener)
         assert ("searching with the originals" in listener.stages) == searched
         assert bool(len(result.ceilings())) == searched
 
@@ -258,12 +225,12 @@ def test_lists_will_do_where_tuples_are_meant(village: Path, tmp_path: Path) -> 
 # --- several seeds ---
 
 
-def test_several_seeds_have_pieces_of_their_own_and_a_spread(village: Path, whole: Whole, tmp_path: Path) -> None:
+def test_several_seeds_have_artifacts_of_their_own_and_a_spread(village: Path, whole: Whole, tmp_path: Path) -> None:
     out = tmp_path / "out"
     small = {"specs": ["CMP@5", "CMP@10"], "systems": ONE_SYSTEM}
     several = tiny.run(village, out, seeds=2, **small)
     assert several.seeds == [7, 8]
-    assert len(list(out.glob("pieces/obfuscated/*.parquet"))) == 2 * 4
+    assert len(list(out.glob("artifacts/obfuscated/*.parquet"))) == 2 * 4
     for seed in several.seeds:
         assert (several.obfuscated["seed"] == seed).sum() == 4 * 3 * len(tiny.TOPICS)
     # A seed's rows are those of a run with that seed alone.
@@ -321,18 +288,19 @@ def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: 
     tiny.run(village, tmp_path / "out", listener, specs=["CMP@5"])
     assert listener.stages == [
         "obfuscating",
-        "encoding the log",
-        "encoding obfuscated queries",
         "searching (bm25)",
         "re-ranking (user)",
         "measuring utility",
         "searching with the originals",
         "re-ranking for the originals (user)",
         "measuring the originals",
+        "encoding the log",
+        "encoding obfuscated queries",
         "ranking the log",
-        "comparing texts",
+        "measuring risk",
         "guessing the examples",
-        "putting it together",
+        "comparing texts",
+        "assembling the result",
     ]
     assert listener.progress and all(0 <= done <= total * (1 + 1e-9) for done, total in listener.progress)
     assert listener.lines == []

@@ -71,7 +71,7 @@ def test_an_unknown_preset_is_refused() -> None:
 
 
 def test_the_first_refusal_ends_it() -> None:
-    with pytest.raises(SpecError, match=r"^CMP@0 cannot be run: .*The rest runs with --skip-invalid\.$"):
+    with pytest.raises(SpecError, match=r"^CMP@0 cannot be run: .*The rest runs with skip_invalid=True\.$"):
         bind_grid([spec("CMP@5"), spec("CMP@0"), spec("CMP@-1")], skip=False, vectors=PETS)
 
 

@@ -14,7 +14,7 @@ import pytest
 import quipukit as qk
 from quipukit.cli import main
 from quipukit.errors import InputError
-from quipukit.experiment.inputs import Options
+from quipukit.experiment.options import Options
 from quipukit.experiment.run import resume
 from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.base import Ranking, Retriever
@@ -116,8 +116,8 @@ def test_by_default_the_engine_receives_none_of_twelve_originals(
     assert len({sent(asked) for asked in engine.asked}) == distinct
     # What needs Identity says so, or does without.
     page = (out / "report" / "report.html").read_text(encoding="utf-8")
-    assert "Sent over the wire" in page and "none of the 12 original queries is among them" in page
-    assert "not measured, for they were not sent over the wire" in page
+    assert "Sent over the network" in page and "none of the 12 original queries is among them" in page
+    assert "not measured, because they were not sent over the network" in page
     assert result.recommend(max_risk=0.9).settings["kept"].isna().all()
     assert not result.quipu().empty
     assert command("recommend", out, "--max-risk", "0.9") == 0
@@ -292,7 +292,7 @@ def test_a_whole_experiment_leaves_no_trace_of_a_login(
         out, other = tmp_path / "runs" / "run", tmp_path / "runs" / "report"
         assert command(*topics, "-m", "CMP@1", "TEM@0.5", "--retriever", at(server), "-o", out) == 0
         assert len(server.asked) > 10
-        for piece in out.glob("pieces/pool/*"):
+        for piece in out.glob("artifacts/pool/*.parquet"):
             piece.unlink()
         for answers in (out / "answers").iterdir():
             answers.unlink()

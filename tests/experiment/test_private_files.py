@@ -48,7 +48,6 @@ def test_an_experiment_its_report_and_the_cache(
         assert open_to_others(folder) == []
     written = {path.suffix for path in tmp_path.rglob("*")}
     assert written >= {".parquet", ".json", ".html", ".csv", ".tex", ".svg", ".npy", ".float32", ".lock"}
-    tiny.stages._fingerprint.cache_clear()
 
 
 def test_the_searches_of_a_command_and_its_answers(
@@ -70,7 +69,6 @@ def test_folders_that_were_there_keep_their_mode(place: Path, tmp_path: Path, mo
     tiny.run(place, mine)
     assert stat.S_IMODE(mine.stat().st_mode) == 0o755
     assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in mine.rglob("*"))
-    tiny.stages._fingerprint.cache_clear()
 
 
 def test_the_ways_to_write(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:

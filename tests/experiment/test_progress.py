@@ -68,5 +68,5 @@ def test_a_watch_is_told_instead(village: Path, monkeypatch: pytest.MonkeyPatch)
             return super().stage(name, unit)
 
     screen = shown_on(Screen(), monkeypatch)
-    small(village, watch=Listener())
+    small(village, progress=Listener())
     assert "obfuscating" in Listener.told and screen.getvalue() == ""

@@ -15,16 +15,17 @@ import pytest
 import quipukit as qk
 from quipukit import progress
 from quipukit.errors import FileError, InputError, ResourceError
-from quipukit.experiment import pieces, run
-from quipukit.experiment.pieces import alone
+from quipukit.experiment import artifacts, begun
+from quipukit.experiment.folder import run_lock
+from quipukit.experiment.run import resume
 from quipukit.results import TABLES, Result
 from tests.experiment import killing, tiny
 from tests.experiment.conftest import Whole, slowly
 
-# experiment.json, eight pieces per cell, the tables, manifest.json, timings.json.
-PIECES = 8 * tiny.CELLS
-WRITES = 1 + PIECES + len(TABLES) + 2
-MANIFEST = 1 + PIECES + len(TABLES)
+# experiment.json; nine artifacts per cell, each with its record; the tables, their checksums, manifest, timings.
+FILES = 2 * 9 * tiny.CELLS
+WRITES = 1 + FILES + len(TABLES) + 3
+MANIFEST = 1 + FILES + len(TABLES) + 1
 
 _rng = random.Random(2025)
 # One of each quarter of the run: what is written first, in the middle and last.
@@ -35,10 +36,10 @@ MANY = [(number, killing.MOMENTS[(number + number // 4) % 4]) for number in rang
 
 
 def marks(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return which file stands where: a piece that is written again is another file."""
+    """Return which finished artifact is which file: one that is written again is another file."""
     found = {}
-    for path in folder.glob("pieces/*/*.parquet"):
-        if not path.name.startswith("."):
+    for path in folder.glob("artifacts/*/*.parquet"):
+        if path.with_suffix(".json").is_file():  # without a record it is not finished
             found[str(path.relative_to(folder))] = (path.stat().st_ino, path.stat().st_mtime_ns)
     return found
 
@@ -50,8 +51,8 @@ def go_on(village: Path, out: Path, whole: Whole) -> None:
     before = {name: mark for name, mark in before.items() if name.replace("notes", "obfuscated") in before}
     result = tiny.run(village, out)
     after = marks(out)
-    assert {name: after.get(name) for name in before} == before, "a finished piece was made again"
-    assert set(after) == whole.pieces
+    assert {name: after.get(name) for name in before} == before, "a finished artifact was made again"
+    assert set(after) == whole.artifacts
     assert result.digest == whole.result.digest == Result.load(out).digest
     assert tiny.result_files(out) == whole.files
     assert tiny.drafts(out) == []
@@ -66,7 +67,7 @@ def test_killed_at_four_random_writes(
 ) -> None:
     assert killing.killed(village, tmp_path / "out", cache, number, moment)
     done = len(marks(tmp_path / "out"))
-    assert done == min(PIECES, max(0, number - 1 + (moment == "after")))
+    assert done == min(FILES // 2, max(0, number - 1 + (moment == "after")) // 2)
     go_on(village, tmp_path / "out", whole)
 
 
@@ -133,8 +134,8 @@ def test_killed_while_a_larger_result_takes_the_place_of_a_smaller_one(
 ) -> None:
     out = tmp_path / "out"
     smaller = tiny.run(village, out, specs=tiny.SPECS[:3])
-    missing = 7  # the pieces of the cell that is new
-    assert killing.killed(village, out, cache, number - PIECES + missing, "after")
+    missing = 2 * 9  # the files of the cell that is new
+    assert killing.killed(village, out, cache, number - FILES + missing, "after")
     # Whoever reads the folder now gets a whole result or an error, never some tables of one and some of the other.
     assert _loaded(out) in (smaller.digest, whole.result.digest, "nothing")
     go_on(village, out, whole)
@@ -143,7 +144,7 @@ def test_killed_while_a_larger_result_takes_the_place_of_a_smaller_one(
 @pytest.mark.slow
 def test_resume_needs_nothing_but_the_folder(village: Path, cache: Path, whole: Whole, tmp_path: Path) -> None:
     assert killing.killed(village, tmp_path / "out", cache, 30)
-    assert run.resume(tmp_path / "out").digest == whole.result.digest
+    assert resume(tmp_path / "out").digest == whole.result.digest
     assert tiny.result_files(tmp_path / "out") == whole.files
 
 
@@ -157,16 +158,16 @@ def test_another_seed_is_another_result(village: Path, whole: Whole, tmp_path: P
     assert {"obfuscated.parquet", "ranks.parquet", "scores.parquet", "manifest.json"} <= differing
 
 
-STAGES = ("notes", "obfuscated", "pool", "utility", "ceiling", "attack", "likeness", "guesses")
+STAGES = ("notes", "obfuscated", "pool", "utility", "ceiling", "ranks", "risk", "text_similarity", "guesses")
 
 
 @pytest.mark.parametrize("chosen", [STAGES, *slowly(*((stage,) for stage in STAGES))], ids="+".join)
-def test_truncated_pieces_are_made_again_and_nothing_else(
+def test_truncated_artifacts_are_made_again_and_nothing_else(
     village: Path, whole: Whole, finished: Path, saved: Callable[[], dict[str, int]], chosen: tuple[str, ...]
 ) -> None:
     for stage in chosen:
-        piece = sorted(finished.glob(f"pieces/{stage}/*.parquet"))[2]
-        os.truncate(piece, piece.stat().st_size * 2 // 3)
+        artifact = sorted(finished.glob(f"artifacts/{stage}/*.parquet"))[2]
+        os.truncate(artifact, artifact.stat().st_size * 2 // 3)
     assert tiny.run(village, finished).digest == whole.result.digest
     pair = {"notes", "obfuscated"}  # which are made together
     assert saved() == dict.fromkeys({*chosen} | (pair if pair & {*chosen} else set()), 1)
@@ -174,12 +175,12 @@ def test_truncated_pieces_are_made_again_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_a_lost_piece_is_made_again_and_nothing_else(
+def test_a_lost_artifact_is_made_again_and_nothing_else(
     village: Path, whole: Whole, finished: Path, saved: Callable[[], dict[str, int]]
 ) -> None:
-    sorted(finished.glob("pieces/attack/*.parquet"))[0].unlink()
+    sorted(finished.glob("artifacts/ranks/*.parquet"))[0].unlink()
     tiny.run(village, finished)
-    assert saved() == {"attack": 1}
+    assert saved() == {"ranks": 1}
     assert tiny.result_files(finished) == whole.files
 
 
@@ -210,7 +211,7 @@ def test_a_finished_run_that_is_run_again_does_nothing(
 
 def test_a_second_run_in_the_folder_says_so_and_stops(village: Path, whole: Whole, finished: Path) -> None:
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
-    with alone(finished), pytest.raises(InputError, match=r"another run is at work in .*finished; wait for it"):
+    with run_lock(finished), pytest.raises(InputError, match=r"another run is using .*finished; wait for it"):
         tiny.run(village, finished, specs=["CMP@5"])
     assert {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()} == before
     assert tiny.run(village, finished).digest == whole.result.digest
@@ -227,12 +228,12 @@ def test_a_run_of_another_process_is_seen(village: Path, cache: Path, tmp_path: 
         # It is stopped where it is: the lock must hold as long as the process exists.
         killing.freeze(process)
         assert not (out / "manifest.json").exists()
-        with pytest.raises(InputError, match="another run is at work"):
+        with pytest.raises(InputError, match="another run is using"):
             tiny.run(village, out)
     finally:
         process.kill()
         process.join()
-    with alone(out):
+    with run_lock(out):
         pass  # and no longer than that
 
 
@@ -246,7 +247,7 @@ def full(number: int) -> Callable[[Path], Any]:
     def atomic_write(path: Path) -> Any:
         if next(calls) >= number:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return killing.home.atomic_write(path)
+        return killing.storage.atomic_write(path)
 
     return atomic_write
 
@@ -258,14 +259,14 @@ def test_a_full_disk_stops_cleanly_and_the_run_goes_on_after(
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
         stand_in = full(number)
-        for module in (run, pieces, killing.results, progress):
+        for module in (begun, artifacts, killing.files, progress):
             patch.setattr(module, "atomic_write", stand_in)
         with pytest.raises(ResourceError) as caught:
             tiny.run(village, out)
     message = str(caught.value)
     assert "No space left on device" in message and "make room" in message
-    assert f"quipukit evaluate --resume {out}" in message
-    assert len(marks(out)) == min(PIECES, max(0, number - 1))
+    assert "run the experiment again in the same folder" in message
+    assert len(marks(out)) == min(FILES // 2, max(0, number - 1) // 2)
     go_on(village, out, whole)
 
 
@@ -337,12 +338,12 @@ def test_resume_from_another_directory_finds_its_own_inputs(
     monkeypatch.chdir(here)
     begun = by_name(here / "runs" / "out")
     monkeypatch.chdir(there)
-    assert run.resume("../here/runs/out").digest == begun.digest
+    assert resume("../here/runs/out").digest == begun.digest
     assert Path.cwd() == there
     # The whole project moved: nothing in it names a place on the machine.
     assert str(here.parent) not in (here / "runs" / "out" / "experiment.json").read_text()
     moved = here.rename(here.parent / "moved")
-    assert run.resume(moved / "runs" / "out").digest == begun.digest
+    assert resume(moved / "runs" / "out").digest == begun.digest
 
 
 def test_other_inputs_under_the_same_names_are_refused(
@@ -355,10 +356,10 @@ def test_other_inputs_under_the_same_names_are_refused(
     with pytest.raises(InputError, match=r"begun in another directory, .* something else \(queries, log\)"):
         by_name(here / "out")
     with pytest.raises(InputError, match=r"begun with other inputs.*\(queries, log\)"):
-        run.resume(shutil.copytree(here / "out", there / "out"))
+        resume(shutil.copytree(here / "out", there / "out"))
     assert Result.load(here / "out").digest == Result.load(there / "out").digest == begun.digest
     monkeypatch.chdir(here)
     tiny.write_topics(here / "village", tiny.TOPICS | {"q1": "the old captain"})
     with pytest.raises(InputError, match="changed since"):
-        run.resume(here / "out")
+        resume(here / "out")
     assert by_name(here / "out").digest != begun.digest, "the same command takes the inputs as they are"

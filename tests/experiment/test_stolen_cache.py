@@ -6,7 +6,6 @@ queries that holds all 1,000 originals. The same attack on a cache of the old ki
 
 import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty cache, and encoders that need no model."""
     tiny.no_model(monkeypatch, tmp_path / "home")
-    yield tmp_path / "home"
-    tiny.stages._fingerprint.cache_clear()
+    return tmp_path / "home"
 
 
 def use(library: Path, originals: list[str], out: Path | None, systems: Any = None) -> None:
@@ -215,7 +213,7 @@ def test_a_run_that_goes_on_encodes_nothing_twice(
         qk.evaluate(library, ["CMP@50"], encoder="attacker", systems=systems, qrels=qrels, out=tmp_path, **choices)
 
     again()
-    for path in (tmp_path / "pieces").glob("*/*.parquet"):
+    for path in (tmp_path / "artifacts").glob("*/*.parquet"):
         path.unlink()
     first = len(encoded)
     encoded.clear()

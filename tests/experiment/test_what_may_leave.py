@@ -10,7 +10,7 @@ import pytest
 import quipukit as qk
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
-from quipukit.experiment.inputs import Options
+from quipukit.experiment.options import Options
 from quipukit.io.obfuscated import read_obfuscated
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
@@ -229,8 +229,13 @@ def test_a_name_that_may_hold_a_password_is_not_quoted(village: Path) -> None:
             assert "hunter2" not in str(caught.value) and "bob" not in str(caught.value)
 
 
-def test_systems_are_named(engine: FakeEngine, village: Path) -> None:
+def test_systems_are_pairs_of_names_or_objects(engine: FakeEngine, village: Path) -> None:
     made = HttpEngine(at(engine))
-    for systems in ([(made, "bm25")], [made], made, "bm25", [("bm25",)], [("bm25", None)], ["bm25"]):
-        with pytest.raises(InputError, match="systems are pairs of names"):
+    for systems in ([made], made, "bm25", [("bm25",)], ["bm25"]):
+        with pytest.raises(InputError, match="systems are pairs of a retriever and a re-ranker"):
             tiny.run(village, systems=systems)
+    with pytest.raises(InputError, match="a reranker is a name or a Scorer"):
+        tiny.run(village, systems=[("bm25", None)])
+    # An engine as an object is over the wire like its address.
+    with pytest.raises(InputError, match="noise='common' has no joint guarantee"):
+        tiny.run(village, systems=[(made, "bm25")], noise="common")

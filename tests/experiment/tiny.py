@@ -12,7 +12,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.encoders.base import Encoder, Kind, Piece
-from quipukit.experiment import stages
+from quipukit.experiment.stages import text_similarity
 from quipukit.progress import ProgressListener
 from quipukit.results import Result
 from tests.plugin_slot import ENCODERS
@@ -129,7 +129,7 @@ def _word(word: str) -> Any:
     return np.random.default_rng(seed).standard_normal(Words.dimension)
 
 
-# Who encodes: the attacker, the user's re-ranker, the dense search system, and the measure of likeness.
+# Who encodes: the attacker, the user's re-ranker, the dense search system, and the measure of sentence similarity.
 ROLES = ("attacker", "user", "searcher", "meaning")
 
 
@@ -137,8 +137,7 @@ def no_model(patch: pytest.MonkeyPatch, home: Path, **versions: int) -> None:
     """Give every role an encoder of words that goes by its name; keep the cache in ``home``."""
     patch.setenv("QUIPUKIT_HOME", str(home))
     ENCODERS.install(patch, **{role: functools.partial(Words, role, versions.get(role, 1)) for role in ROLES})
-    patch.setattr(stages, "SIMILARITY", "meaning")
-    stages._fingerprint.cache_clear()
+    patch.setattr(text_similarity, "SIMILARITY", "meaning")
 
 
 def choices(folder: Path, **changes: Any) -> dict[str, Any]:
@@ -156,9 +155,9 @@ def choices(folder: Path, **changes: Any) -> dict[str, Any]:
     return {**usual, **changes}
 
 
-def run(folder: Path, out: Path | None = None, watch: ProgressListener | None = None, **changes: Any) -> Result:
+def run(folder: Path, out: Path | None = None, progress: ProgressListener | bool = True, **changes: Any) -> Result:
     """Run the tiny experiment."""
-    return qk.evaluate(**choices(folder, **changes), out=out, watch=watch)
+    return qk.evaluate(**choices(folder, **changes), out=out, progress=progress)
 
 
 def command(folder: Path, out: Path) -> list[str]:
@@ -173,7 +172,7 @@ def command(folder: Path, out: Path) -> list[str]:
 def result_files(folder: Path) -> dict[str, bytes]:
     """Return the bytes of everything in a folder that makes up the result."""
     working = {"timings.json", ".lock", "experiment.json"}
-    paths = [path for path in folder.rglob("*") if path.is_file() and "pieces" not in path.relative_to(folder).parts]
+    paths = [path for path in folder.rglob("*") if path.is_file() and "artifacts" not in path.relative_to(folder).parts]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name not in working}
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tests.frozen.legacy_text import legacy_text
+
 Digest = dict[str, Any]  # {"rows": N, "columns": {name: digest}}
 
 # Decimals beyond which a number near zero is what sums and solvers leave of it.
@@ -56,7 +58,7 @@ def _column(cells: Iterable[Any]) -> str:
 def _written(cell: Any) -> str:
     """Return a cell as text: texts and whole numbers as they are, other numbers to nine significant digits."""
     if isinstance(cell, str):
-        return f"t{cell}"
+        return f"t{legacy_text(cell)}"
     if isinstance(cell, bytes):
         return f"x{cell.hex()}"
     if isinstance(cell, bool | np.bool_):

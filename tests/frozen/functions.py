@@ -16,7 +16,7 @@ from tests.frozen.experiments import Tables
 
 # Options away from their defaults, beside the mechanisms of the experiments.
 _WITH_OPTIONS = (
-    *("CMP(oov='uniform')@6", "CMP(tokenizer='peer')@6", "Mahalanobis(lam=0.3)@6", "VickreyCMP(t=0.2)@6"),
+    *("CMP(oov='uniform')@6", "CMP(tokenizer='whitespace')@6", "Mahalanobis(lam=0.3)@6", "VickreyCMP(t=0.2)@6"),
     *("CusText(k=5, mapping='topk')@6", "CusText(keep_stopwords=True)@6", "SanText+(p=0.6)@3", "TEM(beta=0.1)@3"),
     *("WBB(k=1, n=8)@6", "WBB(measure='euclidean')@6", "AEA(senses=2)@3", "AEA(include_original=True)@3"),
     *("FEA(mode='window')@12", "FEA(select='pmi')@12"),
@@ -141,7 +141,7 @@ def _texts_and_specs(fixed: Fixed) -> Tables:
         "spec at a value": _texts(repr=[repr(one @ 3) for one in specs if one.value is None]),
         "unknown words": unknown.words,
         "unknown words by query": unknown.per_query,
-        "unknown words, peer": qk.unknown_words(inputs.ODD_QUERIES, fixed.vectors, tokenizer="peer").words,
+        "unknown words, peer": qk.unknown_words(inputs.ODD_QUERIES, fixed.vectors, tokenizer="whitespace").words,
     }
 
 

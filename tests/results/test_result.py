@@ -1,7 +1,9 @@
 """A Result: from frames to a folder and back, its digest, and what can be asked of it."""
 
+import contextlib
 import dataclasses
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +37,24 @@ def test_a_result_comes_back_as_it_was(result: Result, tmp_path: Path) -> None:
     for name in TABLES:
         pd.testing.assert_frame_equal(getattr(loaded, name), getattr(result, name), check_exact=True)
     assert loaded.digest == result.digest
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"manifest.json", *(f"{t}.parquet" for t in TABLES)}
+    files = {"manifest.json", "checksums.json", *(f"{table}.parquet" for table in TABLES)}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
+
+
+def test_no_flipped_bit_goes_unnoticed(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    generator = random.Random(5)
+    for path in sorted(tmp_path.iterdir()):
+        whole = path.read_bytes()
+        for _ in range(12):
+            flipped = bytearray(whole)
+            position = generator.randrange(8 * len(whole))
+            flipped[position // 8] ^= 1 << position % 8
+            path.write_bytes(flipped)
+            with contextlib.suppress(FileError):
+                assert Result.load(tmp_path).digest == result.digest  # white space
+        path.write_bytes(whole)
+    assert Result.load(tmp_path).digest == result.digest
 
 
 def test_equal_results_are_equal_bytes(result: Result, tmp_path: Path) -> None:
@@ -124,6 +143,9 @@ def test_a_damaged_table_is_named(result: Result, tmp_path: Path, damage: str) -
 def test_another_table_in_its_place_is_noticed(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     result.queries.to_parquet(tmp_path / "scores.parquet")
+    with pytest.raises(FileError, match=r"scores\.parquet is missing or damaged"):
+        Result.load(tmp_path)
+    (tmp_path / "checksums.json").unlink()
     with pytest.raises(FrameError, match="Scores needs column 'seed'"):
         Result.load(tmp_path)
 
@@ -137,6 +159,7 @@ def test_the_manifest_is_written_as_people_read_it(result: Result, tmp_path: Pat
 def test_a_result_of_an_earlier_version_is_read(result: Result, tmp_path: Path) -> None:
     """It lacks columns of the settings, and the rows of what the original finds among as many documents."""
     result.save(tmp_path)
+    (tmp_path / "checksums.json").unlink()
     later = ["hides_more", "pooled", "pooled_share"]
     result.settings.drop(columns=later).to_parquet(tmp_path / "settings.parquet", index=False)
     result.scores[result.scores["side"] != "ceiling"].to_parquet(tmp_path / "scores.parquet", index=False)
@@ -315,6 +338,7 @@ def test_without_judgments_risk_alone_is_there(tmp_path: Path) -> None:
 
 def test_a_result_without_what_a_query_spends_still_loads(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path)
+    (tmp_path / "checksums.json").unlink()
     result.settings.drop(columns="budget_query").to_parquet(tmp_path / "settings.parquet")
     assert Result.load(tmp_path).settings["budget_query"].isna().all()
 

@@ -29,9 +29,9 @@ def demo(
       quipukit demo -o runs/demo
     """
     from quipukit.experiment.grid import expand
-    from quipukit.experiment.inputs import Options
+    from quipukit.experiment.options import Options
 
     specs = [f"{name}@{value}" for name, values in GRID.items() for value in values]
     say("ten queries on private matters, hidden by four mechanisms: what is still found, and who can still guess?")
-    options = Options(specs=tuple(map(repr, expand(specs))), n=10, topics=10, depth=20, log_sample=15_000)
+    options = Options(specs=tuple(expand(specs)), n=(10,), topics=10, depth=20, log_sample=15_000)
     execute(options, output)

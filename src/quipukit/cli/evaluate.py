@@ -8,12 +8,14 @@ import typer
 
 from quipukit.cli.console import print_table, say
 from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP
-from quipukit.errors import InputError
+from quipukit.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
-    from quipukit.executors import Executor
-    from quipukit.experiment.inputs import Options
+    from quipukit.executors.base import Executor
+    from quipukit.experiment.grid import Preset
+    from quipukit.experiment.options import Options
     from quipukit.results import Result
+    from quipukit.retrieval.system import SystemSpec
 
 _INTERRUPTED = 130
 
@@ -31,10 +33,12 @@ def evaluate(
     epsilons: list[float] = typer.Option(
         [], "-e", "--epsilons", help="Epsilons for mechanisms without '@'; several. [1 5 10 12.5 15 17.5 20 25 30 50]"
     ),
-    n: int | None = typer.Option(None, "-n", "--variants", min=1, help="Obfuscated variants per query. [50]"),
-    output: Path | None = typer.Option(None, "-o", "--output", help="Folder for the result; the same one goes on."),
-    resume: Path | None = typer.Option(None, "--resume", help="Go on with the experiment of this folder, as it was."),
-    preset: str | None = typer.Option(None, help="A published set-up: quipu2025 or ecir2024; other options override."),
+    n: list[int] = typer.Option(
+        [], "-n", "--variants", min=1, help="Obfuscated variants per query; several sweep over N. [50]"
+    ),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Folder for the result; resumes an existing run."),
+    resume: Path | None = typer.Option(None, "--resume", help="Resume the experiment of this folder, as it was begun."),
+    preset: str | None = typer.Option(None, help="A published setup: quipu2025 or ecir2024; other options override."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan with its estimated cost, and stop."),
     queries: Path | None = typer.Option(None, help="The queries to hide. [the collection's]"),
     qrels: Path | None = typer.Option(None, help="Judgments in TREC's format. [the collection's]"),
@@ -47,12 +51,13 @@ def evaluate(
     reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
-    encoder: str = typer.Option("minilm", help="The attacker's encoder: minilm, or any by name or folder."),
+    attackers: list[str] = typer.Option([], "--attackers", help="Who ranks the log; several. [QuIA]"),
+    encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
-    k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
+    k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),
-    seeds: int = typer.Option(1, min=1, help="Noise seeds: repeat with so many, for the spread over the noise."),
+    seeds: int = typer.Option(1, min=1, help="Repeat with this many seeds, for the spread over the noise."),
     noise: str | None = typer.Option(
         None, help="'common' noise for the settings of a mechanism, or 'independent'. [common; independent for engines]"
     ),
@@ -60,51 +65,53 @@ def evaluate(
     send_originals: bool = typer.Option(
         False, "--send-originals", help="Let search systems over the wire receive the original queries too."
     ),
-    workers: int | None = typer.Option(None, min=1, help="Obfuscate and encode in so many local processes."),
-    dask: str | None = typer.Option(None, help="The same on a dask.distributed cluster, as tcp://host:8786."),
+    workers: int | None = typer.Option(None, min=1, help="Do the work in this many local processes."),
+    dask: str | None = typer.Option(None, help="Do the work on a dask.distributed cluster, as tcp://host:8786."),
     report: bool = typer.Option(True, help="Write the report when all is done."),
     points: bool = typer.Option(False, "--points", help="Print risk and utility of every setting too."),
 ) -> None:
     """Hide queries with a grid of settings, search, attack, and report what is still found and who can still guess.
 
     Everything that is finished is kept in the folder: after Ctrl-C, a crash or a full disk the same command, or
-    --resume, goes on where it stopped. Naming further mechanisms costs their own work only.
+    --resume, continues where it stopped. Further mechanisms, attackers, seeds or numbers of variants can be added to a
+    finished run, and cost their own work only.
 
     \b
     Examples:
       quipukit evaluate -m CMP VickreyMhl AEA -n 20 --topics 30 -o runs/try
       quipukit evaluate --preset quipu2025 -o runs/wordnet
       quipukit evaluate irds:vaswani --log wordnet -m CMP TEM -e 1 5 10 20 -o runs/vaswani
+      quipukit evaluate -m CMP TEM -n 1 5 20 50 -o runs/sweep
       quipukit evaluate --preset quipu2025 --dry-run
       quipukit evaluate --resume runs/try
     """
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
     if resume is not None:
-        _refuse_others(context, resume)
+        _refuse_other_options(context, resume)
         folder, options = resume, None
     else:
         options = _options(context.params)
         if dry_run:
-            _show_plan(options, output)
+            _show_estimate(options, output)
             return
         if output is None:
             from quipukit.collections.load import load_collection
 
-            load_collection(collection)  # a misspelt name is the first thing to be said
+            load_collection(collection)  # a misspelled name is the first thing to be said
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
     execute(options, folder, _executor(dask, workers), report, points)
 
 
-def _refuse_others(context: typer.Context, folder: Path) -> None:
+def _refuse_other_options(context: typer.Context, folder: Path) -> None:
     """Refuse options that would be ignored: a folder is resumed as it was begun."""
     for name in context.params:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and name not in _BESIDE_RESUME:
             raise InputError(
-                f"--resume goes on with the options that {folder} was begun with; leave out {name.replace('_', '-')}, "
-                "or leave out --resume: the same command goes on too."
+                f"--resume uses the options that {folder} was begun with; leave out {name.replace('_', '-')}, "
+                "or leave out --resume: the same command resumes too."
             )
 
 
@@ -115,21 +122,25 @@ def execute(
     report: bool = True,
     points: bool = False,
 ) -> None:
-    """Run an experiment, or go on with that of the folder; print what it found and write the report."""
+    """Run an experiment, or resume that of the folder; print the result and write the report."""
     from quipukit.experiment import run as experiment
     from quipukit.experiment.progress_view import ProgressView
 
     with ProgressView() as view:
         try:
             if options is None:
-                result = experiment.resume(folder, watch=view, executor=executor)
+                result = experiment.resume(folder, listener=view, executor=executor)
             else:
-                result = experiment.run(options, folder, watch=view, executor=executor)
+                result = experiment.run(options, folder, listener=view, executor=executor)
             page = _show(result, folder, view, report, points)
         except KeyboardInterrupt:
             view.close()
-            say(f"stopped; what is finished is kept. Go on with: quipukit evaluate --resume {folder}")
+            say(f"stopped; what is finished is kept. Resume with: quipukit evaluate --resume {folder}")
             raise SystemExit(_INTERRUPTED) from None
+        except ResourceError:
+            view.close()
+            say(f"what is finished is kept; resume with: quipukit evaluate --resume {folder}")
+            raise
     if page is not None:
         say(f"report: {page}")
     say(f"result: {folder}")
@@ -144,7 +155,7 @@ def _show(result: "Result", folder: Path, view: Any, report: bool, points: bool)
     view.close()
     print_report(made, points)
     if page is None and (folder / "report").is_dir():
-        say(f"note: {folder / 'report'} is older than this result; `quipukit report {folder}` writes it anew")
+        say(f"note: {folder / 'report'} is older than this result; `quipukit report {folder}` writes it again")
     return page
 
 
@@ -153,13 +164,13 @@ def _executor(dask: str | None, workers: int | None) -> "Executor | None":
         return None
     from quipukit.executors import Dask
 
-    return Dask(dask, workers)
+    return Dask(address=dask, workers=workers)
 
 
 def _options(given: dict[str, Any]) -> "Options":
-    """Return what was chosen: what a preset says, and above it what was said by hand."""
+    """Return what was chosen: what a preset says, overridden by what was given."""
     from quipukit.experiment import grid
-    from quipukit.experiment.inputs import MEASURES, Options
+    from quipukit.experiment.options import ATTACKERS, MEASURES, Options
 
     chosen = grid.preset(given["preset"]) if given["preset"] else None
     if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
@@ -173,35 +184,32 @@ def _options(given: dict[str, Any]) -> "Options":
     )
     options = Options(
         collection=given["collection"],
-        n=given["n"] or (chosen.n if chosen else 50),
+        n=tuple(given["n"]) or (chosen.n if chosen else 50,),
         systems=_systems(given["retriever"], given["reranker"], chosen),
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
+        attackers=tuple(given["attackers"]) or ATTACKERS,
         **named,
         **{name: given[name] for name in alike},
     )
     mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
     epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
     ours = mechanisms if given["obfuscated"] is None else ()
-    return replace(options, specs=tuple(map(repr, grid.expand(ours, epsilons, options.references))))
+    return replace(options, specs=tuple(grid.expand(ours, epsilons, options.references)))
 
 
-def _systems(retrievers: list[str], rerankers: list[str], chosen: Any) -> tuple[tuple[str, str], ...]:
-    from quipukit.experiment.inputs import SYSTEMS
+def _systems(retrievers: list[str], rerankers: list[str], chosen: "Preset | None") -> "tuple[SystemSpec, ...]":
+    from quipukit.experiment.options import SYSTEMS
+    from quipukit.retrieval.system import combine, parse_systems
 
-    if not retrievers and not rerankers and chosen:
-        return tuple(chosen.systems)
-    names = retrievers or [retriever for retriever, _ in (chosen.systems if chosen else SYSTEMS)]
-    models = rerankers or ["minilm"]
-    if len(models) == 1:
-        models = models * len(names)
-    if len(models) != len(names):
-        raise InputError(f"{len(names)} retrievers need one re-ranker, or {len(names)} (found {len(models)}).")
-    return tuple(zip(names, models, strict=True))
+    usual = parse_systems(chosen.systems) if chosen else SYSTEMS
+    if not retrievers and not rerankers:
+        return usual
+    return combine(retrievers or [system.retriever_name for system in usual], rerankers or ["minilm"])
 
 
-def _show_plan(options: "Options", folder: Path | None) -> None:
+def _show_estimate(options: "Options", folder: Path | None) -> None:
     from quipukit.experiment.cost import estimate
 
-    plan = estimate(options, folder)
-    print_table("", ["stage", "to do", "unit", "about"], plan.rows(), plan.caption())
+    cost = estimate(options, folder)
+    print_table("", ["stage", "to do", "unit", "about"], cost.rows(), cost.caption())

@@ -7,7 +7,7 @@ from quipukit.errors import InputError, SpecError
 
 
 def expand_multi_values(arguments: Sequence[str]) -> list[str]:
-    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for mechanisms and measures.
+    """Let ``-e 1 5 10`` mean ``-e 1 -e 5 -e 10``, and likewise for mechanisms, measures and attackers.
 
     >>> expand_multi_values(["-e", "1", "5", "-n", "3"])
     ['-e', '1', '-e', '5', '-n', '3']
@@ -17,7 +17,9 @@ def expand_multi_values(arguments: Sequence[str]) -> list[str]:
     What could as well be a folder to work on is refused, not guessed.
     """
     several = _named_resume(list(arguments))
-    for names, belongs in _SEVERAL:
+    # Only an experiment takes several numbers of variants.
+    sweep = [(("-n", "--variants"), _is_count)] if several[:1] == ["evaluate"] else []
+    for names, belongs in (*_SEVERAL, *sweep):
         if several[:1] == ["utility"] and "-m" in names:  # there it is the old name of --measure, one each
             continue
         several = _expand(several, names, belongs)
@@ -107,6 +109,10 @@ def _is_attacker(argument: str) -> bool:
     except SpecError:
         return False
     return True
+
+
+def _is_count(argument: str) -> bool:
+    return argument.isascii() and argument.isdigit()
 
 
 _SEVERAL = (

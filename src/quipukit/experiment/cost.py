@@ -1,12 +1,17 @@
-"""What an experiment will cost, before it runs: the plan with its amounts, and the time they are likely to take."""
+"""What an experiment is likely to cost, before it runs: amounts of work, and the time they take."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quipukit.experiment.inputs import Inputs, Options, resolve
-from quipukit.experiment.pieces import Pieces
-from quipukit.experiment.stages import Stages
+from quipukit.executors.local import Local
+from quipukit.experiment.artifacts import Artifacts
+from quipukit.experiment.cells import AttackCell
+from quipukit.experiment.inputs import resolve
+from quipukit.experiment.options import Options
+from quipukit.experiment.pipeline import Pipeline
+from quipukit.experiment.plan import Plan
+from quipukit.experiment.stages.base import Context
 from quipukit.progress import ProgressListener, StageTimer
 from quipukit.text import tokenize
 
@@ -37,12 +42,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """An experiment before it runs."""
+class Estimate:
+    """What an experiment is likely to cost, before it runs."""
 
-    inputs: Inputs
-    cells: int
-    finished: int
+    plan: Plan
+    obfuscated: int  # cells that are obfuscated already
     steps: Sequence[Step]
     texts: float  # distinct texts to be searched
 
@@ -52,7 +56,7 @@ class Plan:
         return sum(step.seconds for step in self.steps)
 
     def rows(self) -> list[list[str]]:
-        """Return the plan as a table: stage, amount, unit, time."""
+        """Return the estimate as a table: stage, amount, unit, time."""
         rows = [
             [step.stage, f"{'' if step.known else 'about '}{step.amount:,.0f}", step.unit, in_words(step.seconds)]
             for step in self.steps
@@ -60,32 +64,34 @@ class Plan:
         return [*rows, ["all", "", "", in_words(self.seconds)]]
 
     def caption(self) -> str:
-        """Return what the plan is made of, in words."""
-        inputs = self.inputs
-        mechanisms = len({setting.mechanism for setting in inputs.settings})
+        """Return what the experiment consists of, in words."""
+        plan = self.plan
+        mechanisms = len({setting.mechanism for setting in plan.settings})
+        depths = sorted(set(plan.depths.values()))
         lines = [
-            f"{len(inputs.queries)} queries of {inputs.collection.name} ({len(inputs.collection):,} documents), "
-            f"{mechanisms} mechanisms, {len(inputs.settings)} settings, {len(inputs.seeds)} seed(s): "
-            f"{self.cells} cells, {self.finished} of them obfuscated already",
-            f"{inputs.options.n} variants per query, {inputs.depth} documents each; "
-            f"a log of {len(inputs.log):,} queries, encoded by {inputs.encoder.name}",
+            f"{len(plan.queries)} queries of {plan.collection.name} ({len(plan.collection):,} documents), "
+            f"{mechanisms} mechanisms, {len(plan.settings)} settings, {len(plan.seeds)} seed(s): "
+            f"{len(plan.cells)} cells, {self.obfuscated} of them obfuscated already",
+            f"{_joined(plan.options.n)} variants per query, {_joined(depths)} documents each; "
+            f"a log of {len(plan.log):,} queries, encoded by {plan.encoder.name}; "
+            f"attacked by {_joined(plan.options.attackers)}",
             "times are for two cores, from measured rates; encoding is nearly all of it",
         ]
-        lines += [f"over the wire: {self._sent(name)}" for name in inputs.options.remote]
-        lines += self._ceiling()
-        return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in inputs.skipped)])
+        lines += [f"over the wire: {self._sent(name)}" for name in plan.options.remote]
+        lines += self._log_ceiling()
+        return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in plan.skipped)])
 
-    def _ceiling(self) -> list[str]:
+    def _log_ceiling(self) -> list[str]:
         """Say what the log lets an attacker find at most, where it lacks originals and is not completed."""
-        held, count = self.inputs.log_facts["in_log"], len(self.inputs.queries)
-        if self.inputs.options.inject or held >= count:
+        held, count = self.plan.log_facts["in_log"], len(self.plan.queries)
+        if self.plan.options.inject or held >= count:
             return []
         text = f"the log holds {held or 'none'} of the {count} originals, so no risk can exceed {held / count:.3f}"
-        return [f"warning: {text}" + ("" if held else "; leave out --no-inject, or nothing can be ranked")]
+        return [f"warning: {text}" + ("" if held else "; complete it with the originals, or nothing can be ranked")]
 
     def _sent(self, system: str) -> str:
         """Say what leaves this machine for a search system."""
-        options, queries = self.inputs.options, len(self.inputs.queries)
+        options, queries = self.plan.options, len(self.plan.queries)
         originals = (
             f"none of the {queries} original queries is among them: Identity and settings that draw one are left out"
             if options.private
@@ -94,40 +100,59 @@ class Plan:
         return f"about {self.texts:,.0f} distinct texts go to {system}; {originals}"
 
 
-def estimate(options: Options, folder: Path | None = None) -> Plan:
-    """Return the plan of an experiment; what ``folder`` and the store hold already costs nothing."""
-    inputs = resolve(options)
-    stages = Stages(inputs, Pieces(folder or Path("/nonexistent")), StageTimer(ProgressListener()))
-    missing = [cell for cell in stages.cells if not stages.has_obfuscated(cell)]
-    ready = [cell for cell in stages.cells if cell not in set(missing)]
-    per_cell = len(inputs.queries) * options.n
-    words = sum(len(tokenize(query)) for query in inputs.queries["query"]) * options.n * len(missing)
-    unattacked = [cell for cell in ready if not stages.pieces.has("attack", stages.attack_name(cell))]
-    texts = list(dict.fromkeys(text for cell in unattacked for text in stages.obfuscated(cell)["query"]))
-    new = stages.store.missing(texts) + _NEW_TEXTS * per_cell * len(missing)
-    sent = {text for cell in ready for text in stages.obfuscated(cell)["query"]} if options.remote else set()
+def estimate(options: Options, folder: Path | None = None) -> Estimate:
+    """Estimate what an experiment costs; what ``folder`` and the store hold already costs nothing."""
+    plan = resolve(options)
+    artifacts = Artifacts(folder or Path("/nonexistent"))
+    pipeline = Pipeline(Context(plan, artifacts, StageTimer(ProgressListener()), Local()))
+    obfuscate, attack = pipeline.obfuscate, pipeline.attack
+    missing = obfuscate.missing()
+    ready = [cell for cell in plan.cells if cell not in set(missing)]
+    variants = len(plan.queries) * sum(cell.setting.n for cell in missing)
+    tokens = sum(len(tokenize(query)) for query in plan.queries["query"])
+    words = tokens * sum(cell.setting.n for cell in missing)
+    unattacked = [
+        cell for cell in ready if any(not attack.has(AttackCell(number, cell)) for number in range(len(plan.attackers)))
+    ]
+    store = pipeline.context.store_of(plan.encoder)
+    texts = list(dict.fromkeys(text for cell in unattacked for text in obfuscate.sent(cell)["query"]))
+    new = store.missing(texts) + _NEW_TEXTS * variants
+    sent = {text for cell in ready for text in obfuscate.sent(cell)["query"]} if options.remote else set()
     cells = len(missing) + len(unattacked)
     exact = not missing
     steps = [
         Step("obfuscate", words, "words"),
-        Step("encode the log", stages.store.missing(inputs.log.texts) if cells else 0, "queries"),
-        Step("encode obfuscated queries", new, "queries", exact),
         Step("search", len(options.systems) * new, "queries", exact, "answers"),
     ]
-    if not inputs.qrels.empty:
-        found = _NEW_DOCUMENTS * inputs.depth * new
-        twice = 1
-        if stages.has_ceilings and cells:
+    depth = max(plan.depths.values())
+    if plan.judged:
+        documents = _NEW_DOCUMENTS * depth * new
+        times = 1
+        if pipeline.ceiling.cells and cells:
             # The originals, searched as deep as the largest pools: about what one variant finds, and the rest's share.
-            found += len(inputs.queries) * inputs.depth * (1 + _NEW_DOCUMENTS * options.n)
-            twice = 2
-        dense = any(reranker != "bm25" for _, reranker in options.systems)
-        whole = any(retriever.startswith("dense") for retriever, _ in options.systems)
-        count = len(inputs.collection) if whole else min(len(inputs.collection), found)
+            documents += len(plan.queries) * depth * (1 + _NEW_DOCUMENTS * max(options.n))
+            times = 2
+        dense = any(system.reranker_name != "bm25" for system in options.systems)
+        whole = any(system.retriever_name.startswith("dense") for system in options.systems)
+        count = len(plan.collection) if whole else min(len(plan.collection), documents)
         steps.append(Step("encode documents", count if dense or whole else 0, "documents", False))
-        steps.append(Step("re-rank and measure", twice * len(options.systems) * cells, "cells"))
-    steps.append(Step("rank the log", cells * len(inputs.queries) * len(inputs.log), "comparisons", True, "pairs"))
-    return Plan(inputs, len(stages.cells), len(ready), steps, len(sent) + _NEW_TEXTS * per_cell * len(missing))
+        steps.append(Step("re-rank and measure", times * len(options.systems) * cells, "cells"))
+    steps += [
+        Step("encode the log", store.missing(plan.log.texts) if cells else 0, "queries"),
+        Step("encode obfuscated queries", new, "queries", exact),
+        Step(
+            "rank the log",
+            len(plan.attackers) * cells * len(plan.queries) * len(plan.log),
+            "comparisons",
+            True,
+            "pairs",
+        ),
+    ]
+    return Estimate(plan, len(ready), steps, len(sent) + _NEW_TEXTS * variants)
+
+
+def _joined(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 def in_words(seconds: float) -> str:

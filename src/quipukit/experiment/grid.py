@@ -23,14 +23,14 @@ class Preset:
     mechanisms: tuple[str, ...]
     epsilons: tuple[float, ...]
     n: int
-    systems: tuple[tuple[str, str], ...]
+    systems: tuple[tuple[str, str], ...]  # of a retriever and a re-ranker
     measures: tuple[str, ...]
     depth: int | None = None
 
 
 PRESETS = {
     "quipu2025": Preset(
-        "QuIPU (ECIR 2025): ten mechanisms over the whole grid, 50 variants, three attackers",
+        "QuIPU (ECIR 2025): ten mechanisms over the whole grid, 50 variants, three personas of its attacker QuIA",
         PAPER,
         (),
         50,
@@ -58,16 +58,18 @@ def preset(name: str) -> Preset:
 
 
 def expand(
-    names: Sequence[str | Spec], epsilons: Sequence[float] = (), references: Sequence[str] = REFERENCES
+    names: "Sequence[str | Spec | Mechanism]", epsilons: Sequence[float] = (), references: Sequence[str] = REFERENCES
 ) -> list[Spec]:
     """Return a spec for every setting: a mechanism that names no parameter takes its whole grid.
 
-    ``epsilons`` take the grid's place for mechanisms with an epsilon. The references come last; none is doubled.
+    ``epsilons`` take the grid's place for mechanisms with an epsilon; a mechanism that is given as an object is one
+    setting. The references come last; none is doubled.
 
     >>> expand(["AEA", "CMP"], [5, 10])
     [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
     """
-    return list(dict.fromkeys(with_values([*names, *references], epsilons, _usual)))
+    chosen = with_values([*names, *references], epsilons, _usual)
+    return list(dict.fromkeys(one.spec if isinstance(one, Mechanism) else one for one in chosen))
 
 
 def _usual(cls: type[Mechanism]) -> tuple[float, ...]:
@@ -84,7 +86,7 @@ def _usual(cls: type[Mechanism]) -> tuple[float, ...]:
 
 
 def bind_grid(
-    specs: Sequence[Spec], skip: bool, private: bool = False, **resources: Any
+    specs: "Sequence[Spec | Mechanism]", skip: bool, private: bool = False, **resources: Any
 ) -> tuple[list[Mechanism], list[dict[str, str]]]:
     """Bind every setting, and return with them those that were refused, each with the reason.
 
@@ -94,17 +96,22 @@ def bind_grid(
     bound: dict[Spec, Mechanism] = {}
     refused: list[dict[str, str]] = []
     for one in specs:
+        name = repr(one.spec if isinstance(one, Mechanism) else one)
         try:
             made = mechanism(one, **resources)
             if private and made.sends_original:
                 raise SpecError(
                     f"{made.name} sends the original queries, and a search system is over the wire; leave it out, or "
-                    "pass send_originals=True."
+                    "pass send_originals=True.",
+                    argument="send_originals",
                 )
         except QuipukitError as fault:
             if not skip:
-                raise SpecError(f"{one!r} cannot be run: {fault} The rest runs with --skip-invalid.") from None
-            refused.append({"spec": repr(one), "reason": str(fault)})
+                raise SpecError(
+                    f"{name} cannot be run: {fault} The rest runs with skip_invalid=True.",
+                    argument=("skip_invalid", *getattr(fault, "arguments", ())),
+                ) from None
+            refused.append({"spec": name, "reason": str(fault)})
             continue
         bound.setdefault(made.spec, made)  # two ways to write one setting are one setting
     if not bound or (all(made.strategy == "reference" for made in bound.values()) and refused):

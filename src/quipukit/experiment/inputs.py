@@ -1,273 +1,123 @@
-"""What an experiment starts from: everything named is loaded, checked and given a fingerprint before work begins."""
+"""Load what an experiment starts from: everything named is found and checked before work begins."""
 
-import functools
-import hashlib
-import json
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from quipukit.attackers.base import Attacker
 from quipukit.attackers.log import QueryLog, read_log
+from quipukit.attackers.registry import attacker as bind_attacker
 from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
-from quipukit.experiment.grid import REFERENCES, bind_grid, expand
-from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, qrels_frame, queries_frame
+from quipukit.experiment.grid import bind_grid, expand
+from quipukit.experiment.options import Options
+from quipukit.experiment.plan import Plan
+from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, noise_of, qrels_frame, queries_frame
 from quipukit.io.obfuscated import read_obfuscated
 from quipukit.io.queries import read_queries
 from quipukit.io.trec import read_qrels
-from quipukit.measures.utility import parse_measures
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import installed_class
-from quipukit.retrieval.consent import check_consent, check_flag, sends_original
-from quipukit.retrieval.load import is_remote, refuse_address, system_name
+from quipukit.retrieval.consent import check_consent
 from quipukit.retrieval.pool import default_depth
-from quipukit.seeds import Noise
-from quipukit.specs import Spec, spec
+from quipukit.settings import Setting
+from quipukit.specs import Spec
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import word_filter
 
-MEASURES = ("nDCG@10", "SetR")
-SYSTEMS = (("bm25", "minilm"),)
-SIMILARITY = "minilm"  # sentence similarity is defined by this model, whatever the attacker uses
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user chose, as plain values: enough to run the experiment again, and to tell two apart.
-
-    ``specs`` may change between two runs in one folder, and so may what is left out of them; a change of anything else
-    is another experiment. Nothing here is secret: an engine's address holds no login.
-    """
-
-    collection: str = "wordnet"
-    queries: str | None = None
-    qrels: str | None = None
-    topics: int | None = None
-    obfuscated: str | None = None
-    specs: tuple[str, ...] = ()
-    n: int = 50
-    seed: int = 7
-    seeds: int = 1
-    noise: Noise = None  # type: ignore[assignment]  # common; where variants are really sent, independent
-    vectors: str | None = None
-    vocabulary_filter: str | None = None
-    systems: tuple[tuple[str, str], ...] = SYSTEMS
-    depth: int | None = None
-    measures: tuple[str, ...] = MEASURES
-    log: str | None = None
-    log_sample: int | None = None
-    inject: bool = True
-    encoder: str = "minilm"
-    k: int = 10
-    examples: int = 5
-    skip_invalid: bool = False
-    send_originals: bool = False
-
-    def __post_init__(self) -> None:
-        # Lists and NumPy's numbers will do; what is written down comes back as plain values, and has to be equal.
-        for name, value in vars(self).items():
-            if isinstance(value, np.integer):
-                object.__setattr__(self, name, int(value))
-        for name in ("specs", "measures"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
-        if self.vocabulary_filter is not None:
-            object.__setattr__(self, "vocabulary_filter", os.fspath(self.vocabulary_filter))
-        check_flag(self.send_originals)
-        pairs = _pairs(self.systems)
-        for _, reranker in pairs:
-            refuse_address(reranker)
-        object.__setattr__(self, "systems", tuple((system_name(one), reranker) for one, reranker in pairs))
-        if self.remote and self.noise == "common":
-            raise InputError(
-                f"noise='common' has no joint guarantee over several settings, and {self.remote[0]} receives them all; "
-                "use noise='independent', which is the default for search systems over the wire."
-            )
-        if self.noise is None:
-            object.__setattr__(self, "noise", "independent" if self.remote else "common")
-
-    @property
-    def remote(self) -> list[str]:
-        """Return the search systems over the wire."""
-        return list(dict.fromkeys(retriever for retriever, _ in self.systems if is_remote(retriever)))
-
-    @property
-    def private(self) -> bool:
-        """Tell whether no original may be sent: where a system is over the wire, unless the user allows it."""
-        return bool(self.remote) and not self.send_originals
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Return the references that the experiment adds to what is named."""
-        return tuple(name for name in REFERENCES if not (self.private and sends_original(name)))
-
-
-def _pairs(systems: Any) -> list[tuple[str, str]]:
-    """Return pairs of names: an experiment writes down what it ran, and makes the systems itself."""
-    given = list(systems) if isinstance(systems, Iterable) and not isinstance(systems, str) else [systems]
-    pairs = [tuple(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else () for pair in given]
-    if any(len(pair) != 2 or not all(isinstance(name, str) for name in pair) for pair in pairs):
-        raise InputError(
-            "systems are pairs of names, of a retriever and a re-ranker; write [('bm25', 'minilm')], and for an engine "
-            "its address."
-        )
-    return [(retriever, reranker) for retriever, reranker in pairs]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A column of the plan: a mechanism at one value; bound, or (for queries obfuscated elsewhere) in name alone."""
-
-    mechanism: str
-    parameter: str
-    value: float
-    strategy: str
-    bound: Mechanism | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def key(self) -> tuple[str, str, float]:
-        """Return what the columns of a setting hold."""
-        return (self.mechanism, self.parameter, self.value)
-
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
-    """Everything an experiment starts from, loaded."""
+class Objects:
+    """Inputs that were given as objects; the options name them, and everything else is loaded by its name."""
 
-    options: Options
-    collection: Collection
-    queries: pd.DataFrame
-    qrels: pd.DataFrame
-    log: QueryLog
-    log_facts: dict[str, Any]
-    encoder: Encoder
-    settings: list[Setting]
-    skipped: list[dict[str, str]]
-    given: pd.DataFrame | None
-    depth: int
-    derived: bool
+    collection: Collection | None = None
+    queries: Any = None
+    qrels: pd.DataFrame | None = None
+    log: "QueryLog | Iterable[str] | None" = None
+    encoder: Encoder | None = None
+    vectors: Vectors | None = None
+    obfuscated: pd.DataFrame | None = None
+    mechanisms: Mapping[Spec, Mechanism] = field(default_factory=dict)
+    attackers: Mapping[str, Attacker] = field(default_factory=dict)
 
     @property
-    def seeds(self) -> list[int]:
-        """Return the root seeds of the noise."""
-        return [self.options.seed + number for number in range(self.options.seeds)]
-
-    @functools.cached_property
-    def prints(self) -> dict[str, str]:
-        """Return the fingerprints of what pieces depend on."""
-        return {
-            "queries": fingerprint(self.queries.to_dict("list")),
-            "qrels": fingerprint(self.qrels.to_dict("list")),
-            "log": fingerprint([self.log.texts, self.log.counts.tolist()]),
-            "collection": self.collection.fingerprint,
-            "encoder": self.encoder.fingerprint,
-        }
-
-    @functools.cached_property
-    def examples(self) -> list[str]:
-        """Return the queries that the report shows: spread evenly over all."""
-        qids = self.queries["qid"].tolist()
-        count = min(self.options.examples, len(qids))
-        return [qids[number * len(qids) // count] for number in range(count)]
-
-    @property
-    def vectors(self) -> Vectors | None:
-        """Return the word vectors, where a mechanism uses some."""
-        for setting in self.settings:
-            found = getattr(setting.bound, "vectors", None)
-            if found is not None:
-                return found
-        return None
+    def names(self) -> list[str]:
+        """Return which inputs were given as objects."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return sorted(name for name, value in given.items() if value is not None and not _is_empty(value))
 
 
-def fingerprint(content: Any) -> str:
-    """Return a hash over anything that JSON can write."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Mapping) and not value
 
 
-def resolve(
-    options: Options,
-    *,
-    collection: Collection | None = None,
-    queries: Any = None,
-    qrels: pd.DataFrame | None = None,
-    log: "QueryLog | Iterable[str] | None" = None,
-    encoder: Encoder | None = None,
-    vectors: Vectors | None = None,
-    obfuscated: pd.DataFrame | None = None,
-) -> Inputs:
-    """Load what the options name; what is given as an object is taken as it is."""
-    _check(options)
-    documents = load_collection(options.collection) if collection is None else collection
-    given, originals = _given(options, obfuscated)
-    asked = _queries(options, documents, queries, originals, given)
-    settings, skipped = _grid(options, vectors)
+def resolve(options: Options, objects: Objects | None = None) -> Plan:
+    """Load what the options name, take objects as they are, and return the plan."""
+    objects = objects or Objects()
+    collection = objects.collection if objects.collection is not None else load_collection(options.collection)
+    given, originals = _given(options, objects.obfuscated)
+    queries = _queries(options, collection, objects.queries, originals, given)
+    mechanisms, skipped = _mechanisms(options, objects)
+    settings = [Setting.of(one, n) for n in options.n for one in mechanisms]
+    variants: Sequence[int] = options.n
     if given is not None:
-        given = given[given["qid"].isin(set(asked["qid"]))].reset_index(drop=True)  # fewer, where topics says so
+        given = given[given["qid"].isin(set(queries["qid"]))].reset_index(drop=True)  # fewer, where topics says so
         for system in options.remote[:1]:
             # Whether by design or by chance, nobody can say. What stands beside them in a file is an original, too.
-            originals_known = [asked] if originals is None else [asked, originals]
-            check_consent(given, system, originals_known, options.send_originals)
-        # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
+            known = [queries] if originals is None else [queries, originals]
+            check_consent(given, system, known, options.send_originals)
         theirs = _settings_of(given)
+        variants = [max((setting.n for setting in theirs), default=1)]
+        # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
         names = {setting.mechanism for setting in theirs}
-        settings = [*theirs, *(setting for setting in settings if setting.mechanism not in names)]
-    whole = _log(options, log, documents)
-    known = sum(whole.row(text) >= 0 for text in asked["query"])
+        settings = [*theirs, *(one for one in settings if one.n == options.n[-1] and one.mechanism not in names)]
+    log = _log(options, objects.log, collection)
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.
-    used = whole.completed(asked["query"].tolist()) if options.inject else whole
-    variants = options.n if given is None else int(given.groupby([*SETTING, "qid"]).size().max())
-    return Inputs(
+    completed = log.completed(queries["query"].tolist()) if options.inject else log
+    encoder = objects.encoder if objects.encoder is not None else load_encoder(options.encoder)
+    return Plan(
         options=options,
-        collection=documents,
-        queries=asked,
-        qrels=_judgments(options, documents, qrels, asked),
-        log=used,
-        log_facts={"size": len(used), "in_log": known, "injected": len(used) - len(whole)},
-        encoder=load_encoder(options.encoder) if encoder is None else encoder,
-        settings=settings,
-        skipped=skipped,
+        collection=collection,
+        queries=queries,
+        qrels=_judgments(options, collection, objects.qrels, queries),
+        log=completed,
+        log_facts={
+            "size": len(completed),
+            "in_log": sum(log.row(text) >= 0 for text in queries["query"]),
+            "injected": len(completed) - len(log),
+        },
+        encoder=encoder,
+        attackers=tuple(
+            objects.attackers[name] if name in objects.attackers else bind_attacker(name, encoder=encoder)
+            for name in options.attackers
+        ),
+        settings=tuple(settings),
+        skipped=tuple(skipped),
         given=given,
-        depth=options.depth or default_depth(len(documents), variants),
-        derived=documents.name == "wordnet",
+        given_noise="unknown" if given is None else noise_of(given),
+        depths={n: options.depth or default_depth(len(collection), n) for n in variants},
     )
 
 
-def _check(options: Options) -> None:
-    for name in ("n", "seeds", "k", "examples"):
-        if getattr(options, name) < 1:
-            raise InputError(f"{name} must be a whole number of at least 1 (found {getattr(options, name)}).")
-    for name in ("topics", "depth", "log_sample"):
-        number = getattr(options, name)
-        if number is not None and number < 1:
-            raise InputError(f"{name} must be a whole number of at least 1 (found {number}).")
-    if options.noise not in ("common", "independent"):
-        raise InputError(f"noise must be 'common' or 'independent' (found {options.noise!r}).")
-    if not options.systems:
-        raise InputError("no search system is given; name one, for instance bm25.")
-    parse_measures(options.measures)
-
-
-def _grid(options: Options, vectors: Vectors | None) -> tuple[list[Setting], list[dict[str, str]]]:
-    specs = [spec(text) for text in options.specs] or expand((), (), options.references)
-    words = options.vocabulary_filter
+def _mechanisms(options: Options, objects: Objects) -> tuple[list[Mechanism], list[dict[str, str]]]:
+    specs = options.specs or tuple(expand((), (), options.references))
+    vectors, words = objects.vectors, options.vocabulary_filter
     if vectors is not None and words is not None:
         vectors = vectors.without(word_filter(words))
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
-    bound, skipped = bind_grid(specs, options.skip_invalid, options.private, vectors=vectors)
-    settings = [Setting(one.spec.family, one.parameter, one.value, one.strategy, one) for one in bound]
-    return settings, skipped
+    chosen = [objects.mechanisms.get(one, one) for one in specs]
+    return bind_grid(chosen, options.skip_invalid, options.private, vectors=vectors)
 
 
 def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
@@ -280,29 +130,32 @@ def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame |
 
 
 def _settings_of(given: pd.DataFrame) -> list[Setting]:
-    found = []
-    for mechanism, parameter, value in given[list(SETTING)].drop_duplicates().itertuples(index=False):
+    """Return the settings of queries obfuscated elsewhere; n is the largest number of variants of a query."""
+    sizes = given.groupby([*SETTING, "qid"], sort=False).size().groupby(list(SETTING), sort=False).max()
+    settings = []
+    for (mechanism, parameter, value), n in sizes.items():
         known = installed_class(mechanism)
         strategy = "obfuscated elsewhere" if known is None else known.strategy
-        found.append(Setting(mechanism, parameter, value, strategy))
-    return found
+        settings.append(Setting(mechanism, parameter, value, int(n), strategy))
+    return settings
 
 
 def _queries(
-    options: Options, documents: Collection, queries: Any, originals: pd.DataFrame | None, given: pd.DataFrame | None
+    options: Options, collection: Collection, queries: Any, originals: pd.DataFrame | None, given: pd.DataFrame | None
 ) -> pd.DataFrame:
     if queries is not None:
         asked = queries_frame(queries)
     elif options.queries is not None:
         asked = read_queries(options.queries)
     else:
-        asked = originals if originals is not None else documents.queries()
+        asked = originals if originals is not None else collection.queries()
     if given is not None:
         missing = sorted(set(given["qid"]) - set(asked["qid"]))
         if missing:
             raise InputError(
                 f"{len(missing)} obfuscated queries have no original (first: {', '.join(missing[:3])}); "
-                "give the originals with --queries topics.tsv."
+                "pass the originals as queries=FILE.",
+                argument="queries",
             )
         asked = asked[asked["qid"].isin(set(given["qid"]))].reset_index(drop=True)
     if asked.empty:
@@ -314,53 +167,49 @@ def _queries(
 
 
 def _judgments(
-    options: Options, documents: Collection, qrels: pd.DataFrame | None, asked: pd.DataFrame
+    options: Options, collection: Collection, qrels: pd.DataFrame | None, queries: pd.DataFrame
 ) -> pd.DataFrame:
     if qrels is not None:
         judged = qrels_frame(qrels)
     else:
-        judged = read_qrels(options.qrels) if options.qrels is not None else documents.qrels()
+        judged = read_qrels(options.qrels) if options.qrels is not None else collection.qrels()
     if judged.empty:
         return QRELS.empty()
-    mine = judged[judged["qid"].isin(set(asked["qid"]))].reset_index(drop=True)
+    mine = judged[judged["qid"].isin(set(queries["qid"]))].reset_index(drop=True)
     if not (mine["relevance"] > 0).any():
         raise InputError(
-            f"none of the {len(asked)} queries has a relevant document among the {len(judged):,} judgments; "
+            f"none of the {len(queries)} queries has a relevant document among the {len(judged):,} judgments; "
             "check that topics and qrels belong together."
         )
-    without = len(asked) - mine.loc[mine["relevance"] > 0, "qid"].nunique()
+    without = len(queries) - mine.loc[mine["relevance"] > 0, "qid"].nunique()
     if without:
-        line = (
-            f"{without} of {len(asked)} queries have no relevant document: utility is over the other "
-            f"{len(asked) - without}, risk over all {len(asked)}."
+        warnings.warn(
+            f"{without} of {len(queries)} queries have no relevant document: utility is over the other "
+            f"{len(queries) - without}, risk over all {len(queries)}.",
+            stacklevel=4,
         )
-        warnings.warn(line, stacklevel=4)
     return mine
 
 
-def _log(options: Options, log: "QueryLog | Iterable[str] | None", documents: Collection) -> QueryLog:
-    if log is None:
-        name = options.log or ("wordnet" if documents.name == "wordnet" else None)
-        if name is None:
+def _log(options: Options, log: "QueryLog | Iterable[str] | None", collection: Collection) -> QueryLog:
+    source = log if log is not None else options.log
+    if source is None:
+        if collection.log_name is None:
             raise InputError(
-                f"the attacker needs a query log, and {documents.name} brings none; give one with --log FILE, or "
-                "take the built-in one with --log wordnet."
+                f"the attacker needs a query log, and {collection.name} brings none; pass log=FILE, or log='wordnet' "
+                "for the built-in one.",
+                argument="log",
             )
-        log = read_log(name)
-    whole = log if isinstance(log, QueryLog) else read_log(log)
+        source = collection.query_log()
+    whole = source if isinstance(source, QueryLog) else read_log(source)
     if options.log_sample is None:
         return whole
     return whole.sample(options.log_sample, np.random.default_rng(options.seed))
 
 
 def source_name(source: str | os.PathLike[str] | None, fallback: str) -> str:
-    """Return how a source is called in a result: of a path the last part, for the rest tells about a machine."""
+    """Return what a source is called in a result: of a path the last part, for the rest tells about a machine."""
     if source is None:
         return fallback
     text = os.fspath(source)
     return Path(text).name if os.sep in text and ":" not in text else text
-
-
-def specs_of(settings: Sequence[Setting]) -> list[Spec]:
-    """Return the specs of settings that were bound."""
-    return [setting.bound.spec for setting in settings if setting.bound is not None]

@@ -24,12 +24,12 @@ class ProgressView(ProgressListener):
 
     @staticmethod
     def wanted() -> bool:
-        """Tell whether somebody is looking: at a terminal or a notebook, and not at the log of a script."""
+        """Tell whether anyone watches: at a terminal or in a notebook, and not in the log of a script."""
         return sys.stderr.isatty() or in_notebook()
 
     def __init__(self) -> None:
         self._bars: Any = None
-        self._running: _Stage | None = None
+        self._current: _Stage | None = None
 
     def __enter__(self) -> Self:
         # In a notebook rich needs ipywidgets to draw; without them lines will do.
@@ -50,24 +50,24 @@ class ProgressView(ProgressListener):
 
     def stage(self, name: str, unit: str) -> Progress:
         self._end_stage()
-        self._running = _Bar(self._bars, name, unit) if self._bars is not None else _Lines(name, unit)
-        return self._running.show
+        self._current = _Bar(self._bars, name, unit) if self._bars is not None else _Lines(name, unit)
+        return self._current.update
 
     def say(self, line: str) -> None:
         say(line)
 
     def _end_stage(self) -> None:
-        if self._running is not None:
-            self._running.end()
-            self._running = None
+        if self._current is not None:
+            self._current.end()
+            self._current = None
 
 
 class _Stage:
     def __init__(self, name: str, unit: str) -> None:
-        self.name, self.unit, self.begin = name, unit, time.monotonic()
+        self.name, self.unit, self.start = name, unit, time.monotonic()
         self.done = 0.0
 
-    def show(self, done: float, total: float) -> None:
+    def update(self, done: float, total: float) -> None:
         self.done = done
 
     def end(self) -> None:
@@ -75,7 +75,7 @@ class _Stage:
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.begin
+        return time.monotonic() - self.start
 
     def rate(self) -> str:
         """Return how fast it goes, in words."""
@@ -90,10 +90,10 @@ class _Lines(_Stage):
 
     def __init__(self, name: str, unit: str) -> None:
         super().__init__(name, unit)
-        self._last = self.begin
+        self._last = self.start
 
-    def show(self, done: float, total: float) -> None:
-        super().show(done, total)
+    def update(self, done: float, total: float) -> None:
+        super().update(done, total)
         now = time.monotonic()
         if now - self._last >= _LINE_SECONDS and total:
             self._last = now
@@ -114,8 +114,8 @@ class _Bar(_Stage):
         self._bars = bars
         self._task = bars.add_task(visible(name), total=None, what="", rate="")
 
-    def show(self, done: float, total: float) -> None:
-        super().show(done, total)
+    def update(self, done: float, total: float) -> None:
+        super().update(done, total)
         what = f"{done:,.0f} of {total:,.0f} {self.unit}"
         self._bars.update(self._task, completed=done, total=total, what=what, rate=self.rate())
 

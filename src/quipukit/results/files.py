@@ -1,8 +1,9 @@
-"""A result on disk: each table as Parquet, and `manifest.json`.
+"""A result on disk: each table as Parquet, `manifest.json`, and the SHA-256 of all of them in `checksums.json`.
 
 Equal inputs make equal bytes: what depends on the clock lies in `timings.json`, which belongs to no result.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,10 @@ from quipukit.errors import FileError
 from quipukit.frames import noise_of
 from quipukit.io.tables import read_parquet
 from quipukit.results.tables import tables_of, up_to_date
-from quipukit.storage import atomic_write
+from quipukit.storage import atomic_write, sha256
 
 MANIFEST = "manifest.json"
+CHECKSUMS = "checksums.json"
 FORM = 2  # of the folder
 _READABLE = (1, 2)  # 1: one attacker, whose guesses do not name it
 
@@ -24,6 +26,8 @@ _READABLE = (1, 2)  # 1: one attacker, whose guesses do not name it
 def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
     """Write the tables and, when they are all there, the manifest."""
     (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
+    text = manifest_text(manifest)
+    checksums = {MANIFEST: hashlib.sha256(text.encode()).hexdigest()}
     for name, frame in tables.items():
         if name == "obfuscated":
             frame = frame.assign(noise=noise_of(frame))
@@ -31,8 +35,11 @@ def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, 
         frame.attrs = {}  # pandas would write them into the file
         with atomic_write(place / f"{name}.parquet") as draft:
             frame.to_parquet(draft, index=False, compression="zstd")
+            checksums[f"{name}.parquet"] = sha256(draft)
+    with atomic_write(place / CHECKSUMS) as draft:
+        draft.write_text(json.dumps(checksums, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     with atomic_write(place / MANIFEST) as draft:
-        draft.write_text(manifest_text(manifest), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
 
 
 def read_result(place: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
@@ -50,8 +57,23 @@ def read_result(place: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
         raise FileError(f"{path} is damaged; run `quipukit evaluate --resume {place}`.") from None
     if not isinstance(manifest, dict) or manifest.get("form") not in _READABLE:
         raise FileError(f"{path} was written by another version of quipukit; run the experiment again.")
+    _check_files(place)
     tables = tables_of(isinstance(manifest.get("n"), list))
     return manifest, {name: table.check(up_to_date(name, _read(place, name))) for name, table in tables.items()}
+
+
+def _check_files(place: Path) -> None:
+    """Refuse a file that does not match its checksum; results of earlier versions have none."""
+    path = place / CHECKSUMS
+    if not path.is_file():
+        return
+    try:
+        checksums = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
+        checksums = {CHECKSUMS: ""}
+    for name, checksum in checksums.items():
+        if not (place / name).is_file() or sha256(place / name) != checksum:
+            raise FileError(f"{place / name} is missing or damaged; run `quipukit evaluate --resume {place}`.")
 
 
 def _read(folder: Path, name: str) -> pd.DataFrame:

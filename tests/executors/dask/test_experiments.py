@@ -10,7 +10,7 @@ import quipukit as qk
 from quipukit.errors import ResourceError
 from quipukit.executors import Dask
 from quipukit.executors.dask import pool
-from quipukit.experiment import stages
+from quipukit.experiment.stages import text_similarity
 from quipukit.plugins import temporarily_installed
 from quipukit.progress import Progress, ProgressListener
 from quipukit.results import Result
@@ -33,10 +33,8 @@ def run(folder: Path, out: Path | None = None, **changes: Any) -> Result:
 def no_model() -> Iterator[None]:
     """Let no stage need a model."""
     with pytest.MonkeyPatch.context() as patch, temporarily_installed("quipukit.encoders", moody=Words):
-        patch.setattr(stages, "SIMILARITY", "moody")
-        stages._fingerprint.cache_clear()
+        patch.setattr(text_similarity, "SIMILARITY", "moody")
         yield
-    stages._fingerprint.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +81,9 @@ def test_a_run_that_lost_its_workers_goes_on_without_them(
     own = Cluster(workers=1)
     try:
         own.client.run(set_mood, "slow")
-        watch = At("encoding the log", lambda: own.cluster.scale(0))
+        listener = At("encoding the log", lambda: own.cluster.scale(0))
         with pytest.raises(ResourceError, match="no worker is left"):
-            run(folder, tmp_path / "out", watch=watch, executor=Dask(own.address))
+            run(folder, tmp_path / "out", progress=listener, executor=Dask(own.address))
     finally:
         own.close()
     assert run(folder, tmp_path / "out").digest == alone[0]

@@ -1,0 +1,165 @@
+"""Artifacts: what an experiment has finished, one table per file.
+
+An artifact's name is the hash of everything that it depends on, so a changed input has another name and nothing stale
+is ever taken for new. Beside each table lies a record: the SHA-256 of the file and the versions of the software that
+computed it. The record is written last, so a run that was killed leaves a table without a record, which counts as
+missing.
+
+The checksum is compared whenever a table is read. One that differs proves damage: the file moves to ``damaged/``, is
+reported, and is computed again. A file that cannot be read for another reason (too many open files, no permission, an
+I/O error) proves nothing: the run stops, and everything stays where it is.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from quipukit.errors import ResourceError
+from quipukit.experiment.folder import write_errors
+from quipukit.software import joint_versions, software_versions
+from quipukit.storage import atomic_write, make_folder
+
+FOLDER = "artifacts"
+DAMAGED = "damaged"
+
+
+def key_of(*parts: Any) -> str:
+    """Return the name of an artifact: a hash over what it depends on, as JSON."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:40]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a finished artifact."""
+
+    sha256: str
+    software: Mapping[str, str]
+
+    def dumps(self) -> str:
+        """Return the record as JSON, with a checksum of its own."""
+        content = {"sha256": self.sha256, "software": dict(self.software)}
+        return json.dumps({**content, "check": _check(content)}, indent=1) + "\n"
+
+    @classmethod
+    def loads(cls, text: bytes) -> "Record | None":
+        """Read a record; None where it is damaged."""
+        try:
+            content = json.loads(text)
+            check = content.pop("check")
+            return cls(content["sha256"], content["software"]) if check == _check(content) else None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+
+def _check(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+class Artifacts:
+    """The artifacts of one experiment."""
+
+    def __init__(self, folder: Path, report: Callable[[str], None] = lambda line: None) -> None:
+        """Open the artifacts of a run's folder; ``report`` is told of damaged files."""
+        self.folder = folder
+        self._report = report
+        self._verified: dict[Path, Record] = {}
+
+    def path(self, table: str, key: str) -> Path:
+        """Return where an artifact lies."""
+        return self.folder / FOLDER / table / f"{key}.parquet"
+
+    def has(self, table: str, key: str) -> bool:
+        """Tell whether an artifact is finished and undamaged."""
+        path = self.path(table, key)
+        return path in self._verified or self._read(path) is not None
+
+    def load(self, table: str, key: str) -> pd.DataFrame:
+        """Read an artifact, and compare it with its checksum."""
+        path = self.path(table, key)
+        content = self._read(path)
+        if content is None:
+            raise ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
+        try:
+            return pd.read_parquet(io.BytesIO(content))
+        except Exception as fault:  # Arrow's and pandas' own. The bytes are those that were written.
+            raise ResourceError(
+                f"{path} was written by other versions of pandas or pyarrow, and cannot be read with those installed "
+                f"({type(fault).__name__}); install them again, or remove the file."
+            ) from fault
+
+    def digest(self, table: str, key: str) -> str:
+        """Return the SHA-256 of a finished artifact: what depends on its content depends on this."""
+        return self._record(table, key).sha256
+
+    def save(self, table: str, key: str, frame: pd.DataFrame) -> None:
+        """Write an artifact, complete or not at all."""
+        plain = frame.copy(deep=False)
+        plain.attrs = {}  # they describe the batch that the rows came in, and an artifact must not depend on that
+        path = self.path(table, key)
+        with write_errors(self.folder):
+            _record_path(path).unlink(missing_ok=True)  # a kill between the two writes must not look like damage
+            with atomic_write(path) as draft:
+                plain.to_parquet(draft, index=False, compression="zstd")
+                record = Record(hashlib.sha256(draft.read_bytes()).hexdigest(), software_versions())
+            with atomic_write(_record_path(path)) as draft:
+                draft.write_text(record.dumps(), encoding="utf-8")
+        self._verified[path] = record
+
+    def software(self) -> dict[str, str | list[str]]:
+        """Return the versions that computed what this run has used, with a list where artifacts differ."""
+        return joint_versions([record.software for record in self._verified.values()] or [software_versions()])
+
+    def _record(self, table: str, key: str) -> Record:
+        path = self.path(table, key)
+        if not self.has(table, key):
+            raise ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
+        return self._verified[path]
+
+    def _read(self, path: Path) -> bytes | None:
+        """Return the bytes of an artifact; None where it is not finished, or damaged and therefore moved away."""
+        description, content = _bytes_of(_record_path(path)), _bytes_of(path)
+        if description is None or content is None:
+            self._verified.pop(path, None)
+            return None
+        record = Record.loads(description)
+        if record is None or hashlib.sha256(content).hexdigest() != record.sha256:
+            self._verified.pop(path, None)
+            self._quarantine(path)
+            return None
+        self._verified[path] = record
+        return content
+
+    def _quarantine(self, path: Path) -> None:
+        place = self.folder / FOLDER / DAMAGED
+        with write_errors(self.folder):
+            make_folder(place)
+            for file in (path, _record_path(path)):
+                with contextlib.suppress(FileNotFoundError):
+                    file.replace(place / f"{path.parent.name}-{file.name}")
+        self._report(
+            f"{path.parent.name}/{path.name} does not match its checksum: moved to {FOLDER}/{DAMAGED}, and computed "
+            "again; check the disk."
+        )
+
+
+def _record_path(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise ResourceError(
+            f"{path} cannot be read ({fault.strerror or type(fault).__name__}); nothing was removed. Fix the cause, "
+            "then run the experiment again."
+        ) from fault

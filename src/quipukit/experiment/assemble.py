@@ -1,0 +1,117 @@
+"""Put the artifacts of an experiment together into a Result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from quipukit import __version__
+from quipukit.experiment.cells import AttackCell, Cell, SystemCell
+from quipukit.experiment.inputs import source_name
+from quipukit.experiment.outbound import outgoing_texts
+from quipukit.experiment.pipeline import Pipeline
+from quipukit.experiment.plan import Plan
+from quipukit.experiment.summary import settings_table, unknown_words_summary
+from quipukit.results import FORM, Result, tables_of
+
+
+def assemble(pipeline: Pipeline) -> Result:
+    """Return the result, its tables in the order of the plan."""
+    plan = pipeline.context.plan
+    frames: dict[str, list[pd.DataFrame]] = {}
+
+    def add(table: str, frame: pd.DataFrame, cell: Cell, **columns: Any) -> None:
+        frames.setdefault(table, []).append(frame.assign(seed=cell.seed, n=cell.setting.n, **columns))
+
+    for cell in plan.cells:
+        add("obfuscated", pipeline.obfuscate.sent(cell), cell)
+        add("notes", pipeline.obfuscate.notes(cell), cell)
+        for attacker in range(len(plan.attackers)):
+            attacked = AttackCell(attacker, cell)
+            add("ranks", pipeline.attack.load(attacked), cell)
+            add("scores", pipeline.risk.load(attacked), cell, system="")
+            if cell.seed == plan.seeds[0]:
+                add("guesses", pipeline.guesses.load(attacked), cell)
+    measured = [stage for stage in (pipeline.utility, pipeline.ceiling) if stage.cells]
+    for number, system in enumerate(plan.options.systems):
+        for cell in plan.cells:
+            for stage in measured:
+                add("scores", stage.load(SystemCell(number, cell)), cell, system=system.name)
+    sweep = len(plan.ns) > 1
+    checks = tables_of(sweep)
+    tables = {name: checks[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items()}
+    tables["queries"] = plan.queries
+    tables["settings"] = checks["settings"].check(settings_table(pipeline))
+    return Result(manifest=_manifest(pipeline), **tables)
+
+
+def _manifest(pipeline: Pipeline) -> dict[str, Any]:
+    """Return what was run: names, numbers and fingerprints; no text of a query, no clock, no place on a disk."""
+    plan = pipeline.context.plan
+    options, prints, vectors = plan.options, plan.fingerprints, plan.vectors
+    software = pipeline.context.artifacts.software()
+    return {
+        "form": FORM,
+        "version": __version__,
+        "collection": {
+            "name": plan.collection.name,
+            "documents": len(plan.collection),
+            "fingerprint": prints["collection"],
+        },
+        "queries": {"count": len(plan.queries), "fingerprint": prints["queries"]},
+        "judgements": {
+            "count": len(plan.qrels),
+            "derived": plan.collection.judgments_derived,
+            "fingerprint": prints["qrels"],
+        },
+        "systems": [
+            {
+                "name": system.name,
+                "retriever": system.retriever_name,
+                "reranker": system.reranker_name,
+                "depth": _one_or_by_n(plan.depths),
+            }
+            for system in options.systems
+        ],
+        "log": {
+            "name": source_name(options.log, plan.collection.log_name or "given"),
+            "sample": options.log_sample,
+            "inject": options.inject,
+            **plan.log_facts,
+            "fingerprint": prints["log"],
+        },
+        "attackers": pipeline.attack.panel.names,
+        "encoder": {"name": plan.encoder.name, "fingerprint": prints["encoder"]},
+        "vectors": None
+        if vectors is None
+        else {"name": vectors.name, "words": len(vectors), "fingerprint": vectors.fingerprint},
+        "unknown_words": unknown_words_summary(plan),
+        "obfuscated": source_name(options.obfuscated, ""),
+        "n": _number_of_variants(plan),
+        "noise": options.noise if plan.given is None else _known(plan.given_noise),
+        "seeds": plan.seeds,
+        "k": options.k,
+        "measures": list(options.measures),
+        "specs": [repr(mechanism.spec) for mechanism in plan.mechanisms],
+        "skipped": [dict(one) for one in plan.skipped],
+        "sent": outgoing_texts(pipeline.obfuscate),
+        "examples": plan.examples,
+        "software": software,
+        "mixed_software": sorted(name for name, version in software.items() if isinstance(version, list)),
+    }
+
+
+def _number_of_variants(plan: Plan) -> int | list[int]:
+    if plan.given is not None:
+        return plan.options.n[-1]
+    return plan.ns[0] if len(plan.ns) == 1 else plan.ns
+
+
+def _one_or_by_n(depths: Mapping[int, int]) -> int | dict[str, int]:
+    """Return the depth, or by the number of variants where they differ."""
+    distinct = set(depths.values())
+    return next(iter(distinct)) if len(distinct) == 1 else {str(n): depth for n, depth in sorted(depths.items())}
+
+
+def _known(noise: str) -> str | None:
+    return None if noise == "unknown" else noise

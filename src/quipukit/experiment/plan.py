@@ -1,0 +1,117 @@
+"""Plan: everything an experiment starts from, loaded and checked, and the cells that it consists of."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from quipukit.attackers.base import Attacker
+from quipukit.attackers.log import QueryLog
+from quipukit.collections.base import Collection
+from quipukit.encoders.base import Encoder
+from quipukit.experiment.cells import AttackCell, Cell, SystemCell
+from quipukit.experiment.options import Options
+from quipukit.mechanisms.base import Mechanism
+from quipukit.settings import Setting
+from quipukit.vectors.store import Vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An experiment before it runs."""
+
+    options: Options
+    collection: Collection
+    queries: pd.DataFrame
+    qrels: pd.DataFrame
+    log: QueryLog
+    log_facts: Mapping[str, Any]
+    encoder: Encoder
+    attackers: tuple[Attacker, ...]
+    settings: tuple[Setting, ...]
+    skipped: tuple[Mapping[str, str], ...]
+    given: pd.DataFrame | None  # queries that were obfuscated elsewhere
+    given_noise: str  # how their noise was drawn: independent, common or unknown
+    depths: Mapping[int, int]  # documents per obfuscated query, by the number of variants
+
+    @property
+    def seeds(self) -> list[int]:
+        """Return the root seeds of the noise."""
+        return [self.options.seed + number for number in range(self.options.seeds)]
+
+    @property
+    def ns(self) -> list[int]:
+        """Return the numbers of variants, in rising order; of queries obfuscated elsewhere the largest one."""
+        return sorted(self.depths)
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether utility can be measured."""
+        return not self.qrels.empty
+
+    # --- cells, in the order of the plan ---
+
+    @functools.cached_property
+    def cells(self) -> list[Cell]:
+        """Return a cell for every seed and setting."""
+        return [Cell(seed, setting) for seed in self.seeds for setting in self.settings]
+
+    @functools.cached_property
+    def system_cells(self) -> list[SystemCell]:
+        """Return the cells of every search system."""
+        return [SystemCell(system, cell) for system in range(len(self.options.systems)) for cell in self.cells]
+
+    @functools.cached_property
+    def attack_cells(self) -> list[AttackCell]:
+        """Return the cells of every attacker."""
+        return [AttackCell(attacker, cell) for attacker in range(len(self.attackers)) for cell in self.cells]
+
+    def without(self, settings: set[Setting], skipped: list[dict[str, str]]) -> "Plan":
+        """Return the plan without some settings, which are listed as skipped with the reason."""
+        kept = tuple(setting for setting in self.settings if setting not in settings)
+        return replace(self, settings=kept, skipped=(*self.skipped, *skipped))
+
+    def depth(self, cell: Cell) -> int:
+        """Return how many documents to ask for per obfuscated query of a cell."""
+        return self.depths.get(cell.setting.n, max(self.depths.values()))
+
+    # --- what artifacts depend on ---
+
+    @functools.cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """Return the fingerprints of the inputs."""
+        return {
+            "queries": fingerprint(self.queries.to_dict("list")),
+            "qrels": fingerprint(self.qrels.to_dict("list")),
+            "log": fingerprint([self.log.texts, self.log.counts.tolist()]),
+            "collection": self.collection.fingerprint,
+            "encoder": self.encoder.fingerprint,
+        }
+
+    # --- what is reported ---
+
+    @functools.cached_property
+    def examples(self) -> list[str]:
+        """Return the ids of the queries that the report shows: spread evenly over all."""
+        qids = self.queries["qid"].tolist()
+        count = min(self.options.examples, len(qids))
+        return [qids[number * len(qids) // count] for number in range(count)]
+
+    @property
+    def mechanisms(self) -> list[Mechanism]:
+        """Return the bound mechanisms, each setting once."""
+        return list({setting.bound.spec: setting.bound for setting in self.settings if setting.bound}.values())
+
+    @property
+    def vectors(self) -> Vectors | None:
+        """Return the word vectors, where a mechanism uses some."""
+        return next((one.vocabulary for one in self.mechanisms if one.vocabulary is not None), None)
+
+
+def fingerprint(content: Any) -> str:
+    """Return a hash over anything that JSON can write."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,11 @@
+"""The stages of an experiment, one file each: what an artifact depends on, and how it is computed.
+
+    queries --> obfuscate --+--> retrieve --> utility, ceiling --+
+                            |                                    +--> result
+                            +--> attack --> risk, guesses -------+
+                            |                                    |
+                            +--> text_similarity ----------------+
+
+A stage caches a public function of the package (`qk.obfuscate`, `retrieve` and `pool`, `rerank` and `utility`,
+`attack`, `risk`, `similarity`) and computes nothing itself.
+"""

@@ -1,0 +1,90 @@
+"""Obfuscate the queries under every setting; settings that can share work do."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from quipukit.experiment.artifacts import key_of
+from quipukit.experiment.cells import Cell
+from quipukit.experiment.stages.base import Stage
+from quipukit.frames import NOTES, OBFUSCATED
+from quipukit.mechanisms.base import RESOURCES, Mechanism
+from quipukit.obfuscation import obfuscate_groups
+from quipukit.progress import Progress, part_of
+from quipukit.source_hash import object_hash
+
+
+class Obfuscate(Stage[Cell]):
+    """Caches `quipukit.obfuscate`: the obfuscated queries of a cell, and the notes about them."""
+
+    name = "obfuscate"
+    tables = ("notes", "obfuscated")
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return self.plan.cells
+
+    def depends_on(self, cell: Cell) -> Any:
+        plan, mechanism = self.plan, cell.setting.bound
+        if mechanism is None:
+            assert plan.given is not None
+            content = cell.rows_of(plan.given)[["qid", "variant", "query"]].to_dict("list")
+            return ["given", cell.setting.key, content, plan.fingerprints["queries"]]
+        chosen = [repr(mechanism.spec), cell.setting.n, cell.seed, plan.options.noise]
+        return [object_hash(type(mechanism)), resources_of(mechanism), plan.fingerprints["queries"], chosen]
+
+    def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+        given = [cell for cell in missing if cell.setting.bound is None]
+        with self.context.timer.stage("obfuscating") as progress:
+            for cell in given:
+                assert self.plan.given is not None
+                yield cell, (NOTES.empty(), cell.rows_of(self.plan.given))
+            finished = len(given)
+            ours = [cell for cell in missing if cell.setting.bound is not None]
+            for seed, n in dict.fromkeys((cell.seed, cell.setting.n) for cell in ours):
+                some = [cell for cell in ours if (cell.seed, cell.setting.n) == (seed, n)]
+                part = part_of(progress, finished, len(some), len(missing))
+                yield from self._obfuscated(some, n, seed, part)
+                finished += len(some)
+
+    def _obfuscated(
+        self, cells: Sequence[Cell], n: int, seed: int, progress: Progress | None
+    ) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+        by_spec = {cell.setting.bound.spec: cell for cell in cells if cell.setting.bound is not None}
+        mechanisms = [cell.setting.bound for cell in cells if cell.setting.bound is not None]
+        plan = self.plan
+        groups = obfuscate_groups(
+            plan.queries,
+            mechanisms,
+            n,
+            seed=seed,
+            noise=plan.options.noise,
+            executor=self.context.executor,
+            progress=progress,
+        )
+        for members, obfuscation in groups:
+            for member in members:
+                cell = by_spec[member.spec]
+                yield cell, (cell.rows_of(obfuscation.notes), cell.rows_of(obfuscation.table))
+
+    # --- what other stages ask for ---
+
+    def sent(self, cell: Cell) -> pd.DataFrame:
+        """Return the obfuscated queries of a cell."""
+        return OBFUSCATED.check(self.load(cell))
+
+    def notes(self, cell: Cell) -> pd.DataFrame:
+        """Return the notes of a cell."""
+        return NOTES.check(self.load(cell, "notes"))
+
+    def law(self, cell: Cell) -> str:
+        """Return a hash over all that the law of a cell's mechanism depends on; empty where it is not known."""
+        bound = cell.setting.bound
+        return "" if bound is None else key_of(repr(bound.spec), object_hash(type(bound)), resources_of(bound))
+
+
+def resources_of(mechanism: Mechanism) -> list[str]:
+    """Return the fingerprints of what a mechanism is bound to."""
+    bound = (getattr(mechanism, name, None) for name in RESOURCES)
+    return [str(getattr(one, "fingerprint", repr(one))) for one in bound if one is not None]

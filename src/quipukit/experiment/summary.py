@@ -1,0 +1,79 @@
+"""The formal side of every setting: what is promised, what is spent, and what became of the texts."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.experiment.cells import Cell
+from quipukit.experiment.pipeline import Pipeline
+from quipukit.experiment.plan import Plan
+from quipukit.experiment.stages.text_similarity import COLUMNS
+from quipukit.mechanisms.base import Mechanism
+from quipukit.registry import directions
+from quipukit.settings import Setting
+from quipukit.vectors.unknown import UnknownWords, unknown_words
+
+
+def settings_table(pipeline: Pipeline) -> pd.DataFrame:
+    """Return the Settings of a result, one row per setting; what depends on the noise is the mean over the seeds."""
+    cells: dict[Setting, list[Cell]] = {}
+    for cell in pipeline.obfuscate.cells:
+        cells.setdefault(cell.setting, []).append(cell)
+    return pd.DataFrame([_row(pipeline, mine) for mine in cells.values()])
+
+
+def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
+    setting, plan = cells[0].setting, pipeline.context.plan
+    similarity = pd.concat([pipeline.text_similarity.load(cell) for cell in cells])
+    sent = pd.concat([pipeline.obfuscate.sent(cell)[["qid"]].assign(seed=cell.seed) for cell in cells])
+    mechanism = setting.bound
+    pooled = float(np.mean([pipeline.retrieve.documents_pooled(cell) for cell in cells]))
+    unknown = _unknown(plan, mechanism)
+    return {
+        **setting.columns,
+        "strategy": setting.strategy,
+        "guarantee": setting.guarantee,
+        "private": int(setting.private),
+        "budget": setting.budget,
+        "budget_query": _spent_per_query(plan, mechanism) * setting.n,
+        "n": setting.n,
+        "variants": len(sent) / (len(cells) * len(plan.queries)),
+        "hides_more": directions([setting.mechanism])[setting.mechanism] if mechanism is None else mechanism.hides_more,
+        "pooled": pooled,
+        "pooled_share": pooled / len(plan.collection),
+        "nothing": len(plan.queries) - sent["qid"].nunique(),
+        "oov": np.nan if unknown is None else unknown.unknown / unknown.tokens if unknown.tokens else 0.0,
+        "oov_policy": str(getattr(mechanism, "oov", "")) if unknown is not None else "",
+        **{name: float(similarity[name].mean()) for name in COLUMNS},
+    }
+
+
+def _spent_per_query(plan: Plan, mechanism: Mechanism | None) -> float:
+    """Return what one variant of a query spends in the mean over the queries: L * epsilon, L its number of words."""
+    if mechanism is None or mechanism.parameter != "epsilon":
+        return np.nan
+    return mechanism.value * float(np.mean([mechanism.spent_on(query) for query in plan.queries["query"]]))
+
+
+def _unknown(plan: Plan, mechanism: Mechanism | None) -> UnknownWords | None:
+    """Return the words of the queries that a mechanism's vocabulary lacks; None where it has no vocabulary."""
+    if mechanism is None or mechanism.vocabulary is None:
+        return None
+    return unknown_words(plan.queries, mechanism.vocabulary, getattr(mechanism, "tokenizer", "clean"))
+
+
+def unknown_words_summary(plan: Plan) -> dict[str, Any] | None:
+    """Return how many words of the queries the vocabulary lacks, and in which queries; None without a vocabulary."""
+    mechanism = next((one for one in plan.mechanisms if one.vocabulary is not None), None)
+    unknown = _unknown(plan, mechanism)
+    if unknown is None:
+        return None
+    rows = unknown.per_query.sort_values("share", ascending=False, kind="stable")
+    return {
+        "words": unknown.tokens,
+        "unknown": unknown.unknown,
+        "queries": unknown.affected,
+        "mean_share": float(unknown.per_query["share"].mean()),
+        "most": [[row.qid, row.unknown, row.words] for row in rows[rows["unknown"] > 0][:5].itertuples()],
+    }

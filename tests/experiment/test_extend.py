@@ -1,0 +1,222 @@
+"""A finished run can be extended, and everything that a user brings works as an object, too."""
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quipukit as qk
+from quipukit.attackers.base import Attacker, KnownLog, Sent
+from quipukit.errors import InputError
+from quipukit.experiment.artifacts import Record
+from quipukit.experiment.run import resume
+from quipukit.guarantees import Guarantee, NoGuarantee
+from quipukit.mechanisms.base import QueryMechanism, Variants
+from quipukit.progress import Progress
+from quipukit.results import Result
+from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from tests.experiment import tiny
+from tests.experiment.conftest import Whole
+
+Saved = Callable[[], dict[str, int]]
+SMALL: dict[str, Any] = {"specs": ["CMP@5"], "systems": (("bm25", "bm25"),)}
+TABLES = ("notes", "obfuscated", "pool", "utility", "ceiling", "ranks", "risk", "text_similarity", "guesses")
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True), check_exact=True)
+
+
+# --- more seeds, more variants, more attackers ---
+
+
+def test_seeds_are_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
+    one = tiny.run(village, tmp_path / "out", **SMALL)
+    saved()
+    three = tiny.run(village, tmp_path / "out", **SMALL, seeds=3)
+    counts = saved()
+    assert counts["obfuscated"] == counts["notes"] == 2 * 3
+    # Identity sends the same under every seed, and what follows from it is there.
+    assert counts["ranks"] == counts["pool"] == 2 * 2
+    assert max(counts["risk"], counts["utility"]) <= 2 * 2
+    assert "guesses" not in counts  # of the first seed alone
+    assert three.seeds == [7, 8, 9]
+    for table in ("obfuscated", "ranks", "scores"):
+        frame = getattr(three, table)
+        same(frame[frame["seed"] == 7], getattr(one, table))
+    assert three.digest == tiny.run(village, tmp_path / "fresh", **SMALL, seeds=3).digest
+
+
+def test_numbers_of_variants_are_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
+    three = tiny.run(village, tmp_path / "out", **SMALL)
+    saved()
+    sweep = tiny.run(village, tmp_path / "out", **SMALL, n=[1, 3, 5])
+    counts = saved()
+    # What depends on content alone is shared where the content is the same, as Identity's pools are.
+    assert set(counts) == set(TABLES) and max(counts.values()) == counts["obfuscated"] == counts["ranks"] == 2 * 3
+    assert sweep.ns == [1, 3, 5] and sweep.manifest["n"] == [1, 3, 5]
+    for table in ("obfuscated", "ranks", "scores", "settings"):
+        assert sorted(set(getattr(sweep, table)["n"])) == [1, 3, 5], table
+    for table in ("obfuscated", "ranks", "scores", "guesses", "notes", "settings"):
+        same(getattr(sweep.at(3), table), getattr(three, table))
+    assert Result.load(tmp_path / "out").digest == sweep.digest
+    # The first variants do not depend on how many are asked for.
+    first = sweep.at(5).obfuscated.query("variant < 3").drop(columns="variant")
+    same(first, three.obfuscated.drop(columns="variant"))
+    sizes = sweep.at(5).obfuscated.groupby(["mechanism", "value", "qid"]).size()
+    assert set(sizes) == {5}
+
+
+def test_the_depth_of_one_number_of_variants_does_not_depend_on_the_others(village: Path) -> None:
+    alone = tiny.run(village, **SMALL, depth=None, n=2)
+    both = tiny.run(village, **SMALL, depth=None, n=[2, 4])
+    same(both.at(2).scores, alone.scores)
+
+
+def test_an_attacker_is_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
+    one = tiny.run(village, tmp_path / "out", **SMALL)
+    saved()
+    both = tiny.run(village, tmp_path / "out", **SMALL, attackers=["QuIA", Overlap()])
+    assert saved() == {"ranks": 3, "risk": 3, "guesses": 3}
+    assert both.attackers == ["QuIA", "Overlap"]
+    quia = both.ranks[both.ranks["attacker"] == "QuIA"]
+    same(quia, one.ranks)
+    # Identity sends the query itself: whoever counts common words finds it.
+    found = both.ranks.query("attacker == 'Overlap' and mechanism == 'Identity'")
+    assert (found["better"] == 0).all()
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True, "3", [], [3, 0]])
+def test_a_wrong_number_of_variants_is_refused(village: Path, n: Any) -> None:
+    with pytest.raises(InputError, match=r"\bn\b"):
+        tiny.run(village, **{**SMALL, "n": n})
+
+
+# --- objects ---
+
+
+class Overlap(Attacker):
+    """Counts the words that a query of the log shares with what was sent."""
+
+    name = "Overlap"
+    summary = "common words"
+
+    def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
+        self.words = [set(text.lower().split()) for text in log.texts]
+
+    def scores(self, sent: Sent) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        seen = {word for text in sent.texts for word in text.lower().split()}
+        return np.array([len(words & seen) / len(words | seen) if words | seen else 0.0 for words in self.words])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reversed(QueryMechanism):
+    """Sends the words in reverse."""
+
+    name: ClassVar[str] = "Reversed"
+    summary: ClassVar[str] = "words in reverse order"
+    strategy: ClassVar[str] = "heuristic"
+    parameter: ClassVar[str] = "strength"
+    hides_more: ClassVar[Any] = "larger"
+    strength: float = 1.0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return NoGuarantee("a test")
+
+    def variants(self, query: str, n: int, rngs: Any) -> Variants:
+        return Variants([" ".join(reversed(query.split()))] * n)
+
+
+class First(Retriever):
+    """Finds the first documents of a collection, whatever is asked."""
+
+    name = "first"
+    fingerprint = "first-1"
+
+    def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
+        return [Ranking([f"garden-{number:02d}" for number in range(depth)], np.zeros(depth)) for _ in queries]
+
+
+class Longest(Scorer):
+    """Prefers long names."""
+
+    name = "longest"
+    fingerprint = "longest-1"
+
+    def score_many(self, batches: Any, progress: Progress | None = None) -> list[Any]:
+        return [np.array([len(docno) for docno in docnos], float) for _, docnos in batches]
+
+
+def test_a_mechanism_as_an_object(village: Path, tmp_path: Path, saved: Saved) -> None:
+    specs = [Reversed(strength=0.5), "CMP@5", Reversed(strength=2.0)]
+    found = tiny.run(village, tmp_path / "out", **{**SMALL, "specs": specs})
+    assert found.mechanisms == ["Reversed", "CMP", "Identity", "Random"]
+    assert found.hides_more["Reversed"] == "larger"
+    sent = found.obfuscated.query("mechanism == 'Reversed' and qid == 'q2'")["query"]
+    assert set(sent) == {"blossom apple on frost"}
+    saved()
+    assert tiny.run(village, tmp_path / "out", **{**SMALL, "specs": specs}).digest == found.digest
+    assert saved() == {}
+    with pytest.raises(InputError, match=r"its own mechanisms; call qk\.evaluate"):
+        resume(tmp_path / "out")
+
+
+def test_a_retriever_and_a_reranker_as_objects(village: Path, tmp_path: Path, saved: Saved) -> None:
+    choices = {key: value for key, value in tiny.choices(village).items() if key != "systems"} | {"specs": ["CMP@5"]}
+    found = qk.evaluate(**choices, retriever=First(), reranker=Longest(), out=tmp_path / "out")
+    assert found.systems == ["first + longest"]
+    pooled = found.settings["pooled"]
+    assert (pooled <= 4).all() and found.settings.query("mechanism == 'Identity'")["pooled"].item() == 4
+    saved()
+    qk.evaluate(**choices, retriever=First(), reranker=Longest(), out=tmp_path / "out")
+    assert saved() == {}
+    changed = First()
+    changed.fingerprint = "first-2"
+    qk.evaluate(**choices, retriever=changed, reranker=Longest(), out=tmp_path / "out")
+    assert set(saved()) == {"pool", "ceiling"}
+    mixed = qk.evaluate(**choices, retriever=["bm25", First()], reranker="bm25")
+    assert mixed.systems == ["bm25 + bm25", "first + bm25"]
+
+
+def test_what_is_not_an_extension_is_refused(village: Path) -> None:
+    for wrong in ({"retriever": 3}, {"reranker": object()}, {"attackers": ["Nobody"]}, {"specs": [3]}):
+        choices = {**tiny.choices(village), **wrong}
+        if "retriever" in wrong or "reranker" in wrong:
+            choices.pop("systems")
+        with pytest.raises((InputError, qk.QuipukitError)):
+            qk.evaluate(**choices)
+    with pytest.raises(InputError, match="leave out retriever= and reranker="):
+        qk.evaluate(**tiny.choices(village), retriever="bm25")
+
+
+def test_old_names_of_arguments_still_work(village: Path) -> None:
+    from quipukit.progress import ProgressListener
+
+    with pytest.warns(DeprecationWarning, match=r"watch.*use progress="):
+        old = qk.evaluate(**tiny.choices(village, **SMALL), watch=ProgressListener())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert qk.evaluate(**tiny.choices(village, **SMALL), progress=ProgressListener()).digest == old.digest
+
+
+# --- software ---
+
+
+def test_a_run_made_with_several_versions_says_so(village: Path, whole: Whole, finished: Path) -> None:
+    assert whole.result.manifest["mixed_software"] == []
+    path = sorted(finished.glob("artifacts/ranks/*.json"))[0]
+    record = Record.loads(path.read_bytes())
+    assert record is not None
+    path.write_text(Record(record.sha256, {**record.software, "numpy": "1.0.0"}).dumps(), encoding="utf-8")
+    mixed = tiny.run(village, finished)
+    assert mixed.manifest["mixed_software"] == ["numpy"]
+    assert mixed.manifest["software"]["numpy"] == ["1.0.0", record.software["numpy"]]
+    assert json.loads((finished / "manifest.json").read_text())["mixed_software"] == ["numpy"]
+    same(mixed.ranks, whole.result.ranks)
