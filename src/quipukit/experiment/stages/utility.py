@@ -7,7 +7,7 @@ import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
 from quipukit.experiment.stages.base import Context, Stage
-from quipukit.measures.utility import utility
+from quipukit.measures.utility import measure_identities, utility
 from quipukit.progress import Progress
 from quipukit.retrieval.remembered import RememberedScores
 from quipukit.retrieval.rerank import rerank
@@ -42,7 +42,7 @@ class Utility(Stage[SystemCell]):
             fingerprints["collection"],
             fingerprints["queries"],
         ]
-        return [*ranked, fingerprints["qrels"], list(self.plan.options.measures)]
+        return [*ranked, fingerprints["qrels"], measure_identities(self.plan.options.measures)]
 
     def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
         timer = self.context.timer
