@@ -18,6 +18,7 @@ NAMES = (
     "dense_memory",
     "experiment",
     "scale",
+    "bit_flips",
     "selection",
     "small_samples",
 )
