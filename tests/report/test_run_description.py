@@ -1,7 +1,11 @@
 """What was run and its limitations: stated, and without anything that gives a query away."""
 
+import dataclasses
 from pathlib import Path
 
+import pandas as pd
+
+from quipukit.report.run_description import limits, run_description
 from quipukit.report.write import write_report
 from tests.example_results import make_result
 from tests.report.pages import write
@@ -28,3 +32,33 @@ def test_the_page_says_what_was_run_and_its_limits(tmp_path: Path) -> None:
         "N = 50 variants",
     ):
         assert words in page, words
+
+
+def test_a_run_made_with_several_versions_says_so() -> None:
+    result = make_result(queries=4)
+    assert "Mixed versions" not in dict(run_description(result))
+    software = {**result.manifest.get("software", {}), "numpy": ["2.1.0", "2.2.0"]}
+    mixed = dataclasses.replace(result, manifest={**result.manifest, "software": software, "mixed_software": ["numpy"]})
+    told = dict(run_description(mixed))
+    assert told["Mixed versions"] == "parts of this run were computed with different versions of numpy"
+    assert "numpy 2.1.0 and 2.2.0" in told["Software"]
+
+
+def test_a_depth_that_depends_on_n_is_listed() -> None:
+    result = make_result(queries=4)
+    system = {**result.manifest["systems"][0], "depth": {"20": 50, "50": 23}}
+    swept = dataclasses.replace(result, manifest={**result.manifest, "systems": [system]})
+    assert "retrieves 50 (N = 20) and 23 (N = 50) documents" in dict(run_description(swept))["Search system"]
+
+
+def test_every_attacker_is_named() -> None:
+    result = make_result(queries=4)
+    assert dict(run_description(result))["Attack"].startswith(
+        "QuIA (the centroid of a query's variants ranks the log);"
+    )
+    both = dataclasses.replace(
+        result,
+        ranks=pd.concat([result.ranks, result.ranks.assign(attacker="Mine")], ignore_index=True),
+    )
+    assert "ranks the log) and Mine;" in dict(run_description(both))["Attack"]
+    assert "measured with QuIA and Mine" in limits([both])[0]

@@ -34,10 +34,11 @@ def run_description(result: Result, queries: tuple[int, int] | None = None) -> l
             _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _fingerprint(vectors)),
         ),
         ("Words outside the vocabulary", _unknown(_part(manifest, "unknown_words"), len(result.queries))),
-        ("Attack", _attack(log, encoder)),
+        ("Attack", _attack(result.attackers, log, encoder)),
         ("Left out", "; ".join(_reason(refused) for refused in manifest.get("skipped") or ())),
         ("Notes", _notes(result)),
         ("Software", ", ".join(_versions(manifest))),
+        ("Mixed versions", _mixed_versions(manifest)),
         ("Digest", f"{result.digest[:16]}, equal for equal results"),
     ]
     return [(term, text) for term, text in pairs if text]
@@ -46,7 +47,9 @@ def run_description(result: Result, queries: tuple[int, int] | None = None) -> l
 def limits(results: Sequence[Result]) -> list[str]:
     """Return what a reader must know before relying on the numbers."""
     lines = [
-        "The attack is a lower bound. QuIA is one attacker with one encoder and one log; another may guess more.",
+        "Risk is a lower bound: it was measured with "
+        f"{join(list(dict.fromkeys(name for result in results for name in result.attackers)))} and one log each; "
+        "another attacker may guess more.",
         "Formal epsilon is not actual privacy. N variants of a query multiply epsilon by N, the number of words is "
         "released, and epsilons of mechanisms with different metrics are not comparable.",
     ]
@@ -122,6 +125,8 @@ def _judgments(judged: Mapping[str, Any]) -> str:
 
 def _system(system: Mapping[str, Any]) -> str:
     retriever, reranker, depth = (system.get(name) for name in ("retriever", "reranker", "depth"))
+    if isinstance(depth, Mapping):  # of a sweep over N
+        depth = join([f"{each} (N = {n})" for n, each in depth.items()])
     first = f"{retriever or system.get('name', '')} retrieves" + (f" {depth} documents" if depth else "")
     second = f"; {reranker} re-ranks the pool with the original query on the user's side" if reranker else ""
     return f"{first} for each variant{second}"
@@ -149,8 +154,10 @@ def _noise(result: Result) -> str:
     return _sentence(kind, named)
 
 
-def _attack(log: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
-    parts = ["QuIA: the centroid of a query's variants ranks the log"]
+def _attack(attackers: Sequence[str], log: Mapping[str, Any], encoder: Mapping[str, Any]) -> str:
+    # What QuIA does is known; any other attacker is known by its name.
+    names = ["QuIA (the centroid of a query's variants ranks the log)" if one == "QuIA" else one for one in attackers]
+    parts = [join(names)]
     if log.get("size"):
         parts.append(f"log {log.get('name', '')} of {log['size']:,} queries")
     if "in_log" in log or "injected" in log:
@@ -181,7 +188,17 @@ def _notes(result: Result) -> str:
 
 def _versions(manifest: Mapping[str, Any]) -> list[str]:
     own = {"quipukit": manifest.get("version"), **_part(manifest, "software")}
-    return [f"{name} {version}" for name, version in own.items() if version]
+    return [f"{name} {_one_or_several(version)}" for name, version in own.items() if version]
+
+
+def _one_or_several(version: str | Sequence[str]) -> str:
+    return version if isinstance(version, str) else " and ".join(version)
+
+
+def _mixed_versions(manifest: Mapping[str, Any]) -> str:
+    """Say which libraries changed between the parts of a run; empty where none did."""
+    mixed = manifest.get("mixed_software") or ()
+    return f"parts of this run were computed with different versions of {join(list(mixed))}" if mixed else ""
 
 
 def _counted(part: Mapping[str, Any], key: str, what: str) -> str:

@@ -8,6 +8,9 @@ from tests.report.pages import rendered, report_data
 def test_limitations() -> None:
     result = make_result(mechanisms=("AEA",))
     text = rendered(Limits(), report_data(result))
-    assert "The attack is a lower bound" in text and "<code>quipukit evaluate --seeds 3</code>" in text
+    assert (
+        "Risk is a lower bound: it was measured with QuIA" in text
+        and "<code>quipukit evaluate --seeds 3</code>" in text
+    )
     assert "leaves out all query texts" not in text
     assert "leaves out all query texts" in rendered(Limits(), report_data(result, examples=False))
