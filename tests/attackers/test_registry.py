@@ -1,13 +1,19 @@
 """Attackers by name, with options and resources, and those of plugins."""
 
+import importlib
+import inspect
+import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import quipukit as qk
+from quipukit import attackers
+from quipukit.attackers.base import Attacker
 from quipukit.attackers.quia import QuIA
-from quipukit.attackers.registry import ATTACKERS, attacker_spec
+from quipukit.attackers.registry import ATTACKERS, attacker_spec, built_in_attackers
 from quipukit.errors import ResourceError, SpecError
 from quipukit.plugins import temporarily_installed
 from tests.attackers.fakes import Bag, Overlap
@@ -68,3 +74,21 @@ def test_a_plugin_that_is_no_attacker_is_named() -> None:
         pytest.raises(ResourceError, match="'Wrong' is no att"),
     ):
         qk.attacker("Wrong")
+
+
+def test_every_attacker_of_the_package_is_found_and_nothing_else() -> None:
+    modules = [
+        importlib.import_module(f"quipukit.attackers.{one.name}") for one in pkgutil.iter_modules(attackers.__path__)
+    ]
+    classes = {
+        thing.name: f"{thing.__module__}:{thing.__name__}"
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, Attacker) and not inspect.isabstract(thing)
+    }
+    assert built_in_attackers() == classes and "QuIA" in classes
+
+
+def test_a_new_attacker_is_its_own_file(tmp_path: Path) -> None:
+    (tmp_path / "letters.py").write_text("class Letters(Attacker):\n    name = 'Letters'\n", encoding="utf-8")
+    assert built_in_attackers(tmp_path) == {"Letters": "quipukit.attackers.letters:Letters"}

@@ -1,6 +1,8 @@
 """Attackers by name: the built-in ones and those of plugins, bound to their options and resources."""
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quipukit.attackers.base import Attacker, option_fields, resource_names
@@ -13,7 +15,28 @@ from quipukit.specs import Spec, parse
 if TYPE_CHECKING:
     from quipukit.vectors.store import Vectors
 
-ATTACKERS = Registry("attacker", "quipukit.attackers", {"QuIA": "quipukit.attackers.quia:QuIA"})
+
+def built_in_attackers(folder: Path = Path(__file__).parent) -> dict[str, str]:
+    """Return where the attackers of this package are: every class that names itself, found without importing any file.
+
+    So a new attacker is its own file and its test, and no list.
+
+    >>> built_in_attackers()["QuIA"]
+    'quipukit.attackers.quia:QuIA'
+    """
+    return {
+        str(statement.value.value): f"quipukit.attackers.{file.stem}:{node.name}"
+        for file in sorted(folder.glob("*.py"))
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and [getattr(target, "id", "") for target in statement.targets] == ["name"]
+    }
+
+
+ATTACKERS = Registry("attacker", "quipukit.attackers", built_in_attackers())
 
 
 def attacker_class(name: str) -> type[Attacker]:
