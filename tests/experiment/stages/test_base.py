@@ -1,0 +1,86 @@
+"""The one loop over missing cells, and what a key covers."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from quipukit.executors.local import Local
+from quipukit.experiment.artifacts import Artifacts
+from quipukit.experiment.stages import base
+from quipukit.experiment.stages.base import Context, Stage
+from quipukit.progress import ProgressListener, StageTimer
+
+
+class Square(Stage[int]):
+    """Squares numbers; cells of equal size share an artifact."""
+
+    name = "square"
+
+    def __init__(self, context: Context, numbers: Sequence[int] = (1, 2, -2, 3)) -> None:
+        super().__init__(context)
+        self.numbers, self.computed = numbers, list[int]()
+
+    @property
+    def cells(self) -> Sequence[int]:
+        return self.numbers
+
+    def depends_on(self, cell: int) -> Any:
+        return abs(cell)
+
+    def compute(self, missing: Sequence[int]) -> Iterator[tuple[int, pd.DataFrame]]:
+        for cell in missing:
+            self.computed.append(cell)
+            yield cell, pd.DataFrame({"square": [cell * cell]})
+
+
+def context(folder: Path) -> Context:
+    return Context(None, Artifacts(folder), StageTimer(ProgressListener()), Local())  # type: ignore[arg-type]
+
+
+def test_what_is_missing_is_computed_once(tmp_path: Path) -> None:
+    first = Square(context(tmp_path))
+    first.run()
+    assert first.computed == [1, 2, 3]  # 2 and -2 share an artifact
+    assert first.load(-2)["square"].tolist() == [4] and first.digest(2) == first.digest(-2)
+    second = Square(context(tmp_path), (3, 4))
+    second.run()
+    assert second.computed == [4]
+
+
+def test_what_was_finished_before_an_interruption_stays(tmp_path: Path) -> None:
+    class Interrupted(Square):
+        def compute(self, missing: Sequence[int]) -> Iterator[tuple[int, pd.DataFrame]]:
+            for cell, frame in super().compute(missing):
+                if cell == 3:
+                    raise KeyboardInterrupt
+                yield cell, frame
+
+    with pytest.raises(KeyboardInterrupt):
+        Interrupted(context(tmp_path)).run()
+    after = Square(context(tmp_path))
+    after.source = Interrupted(context(tmp_path)).source
+    after.run()
+    assert after.computed == [3]
+
+
+def test_a_key_covers_name_source_and_what_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Square(context(tmp_path))
+    keys = {stage.key(1), stage.key(2)}
+    renamed = Square(context(tmp_path))
+    renamed.name = "cube"  # type: ignore[misc]
+    keys.add(renamed.key(1))
+    monkeypatch.setattr(base, "source_hash", lambda module: "other code")
+    keys.add(Square(context(tmp_path)).key(1))
+    assert len(keys) == 4
+
+
+def test_a_damaged_artifact_is_computed_again(tmp_path: Path) -> None:
+    Square(context(tmp_path)).run()
+    stage = Square(context(tmp_path))
+    path = stage.context.artifacts.path("square", stage.key(2))
+    path.write_bytes(path.read_bytes()[:-1])
+    stage.run()
+    assert stage.computed == [2] and stage.load(2)["square"].tolist() == [4]
