@@ -25,7 +25,9 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     content = begun().content
     old = {name: value for name, value in content.items() if name != "attackers"} | {"n": 50}
-    (tmp_path / FILE).write_text(json.dumps({"form": 1, "options": old, "given": [], "prints": {"log": "x"}}))
+    (tmp_path / FILE).write_text(
+        json.dumps({"form": 1, "options": old, "given": [], "prints": {"log": "x", "systems": "y"}})
+    )
     read = Begun.load(tmp_path)
     assert read is not None and read.options == Options() and read.fingerprints == {"log": "x"}
 

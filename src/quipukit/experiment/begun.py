@@ -67,7 +67,7 @@ class Begun:
                 options,
                 list(content["given"]),
                 str(content.get("directory", "")),
-                dict(content.get("fingerprints") or content.get("prints") or {}),
+                _fingerprints(content),
             )
         except (ValueError, KeyError, TypeError):
             raise FileError(f"{path} is damaged or of another version; name a new folder.") from None
@@ -141,6 +141,12 @@ def working_directory(folder: Path, begun: Begun) -> Iterator[None]:
         return
     with contextlib.chdir(place):
         yield
+
+
+def _fingerprints(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fingerprints of the inputs; in an earlier version that of the systems was computed in another way."""
+    earlier = {name: value for name, value in content.get("prints", {}).items() if name != "systems"}
+    return dict(content.get("fingerprints", earlier))
 
 
 def _relative_paths(options: Options) -> Iterator[str]:

@@ -75,6 +75,10 @@ class Plan:
         kept = tuple(setting for setting in self.settings if setting not in settings)
         return replace(self, settings=kept, skipped=(*self.skipped, *skipped))
 
+    def batch(self, cell: Cell) -> tuple[int, int]:
+        """Return a key that is equal for cells whose tables can be put together: no setting comes twice in a batch."""
+        return cell.seed, cell.setting.n if len(self.ns) > 1 else 0
+
     def depth(self, cell: Cell) -> int:
         """Return how many documents to ask for per obfuscated query of a cell."""
         return self.depths.get(cell.setting.n, max(self.depths.values()))

@@ -57,9 +57,9 @@ class Attack(Stage[AttackCell]):
             with timer.stage("encoding obfuscated queries", "queries") as progress:
                 texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
                 panel.encode(list(texts), progress, [name])
-            # One pass over the log for all cells of a seed and a number of variants.
-            for part in dict.fromkeys((cell.seed, cell.setting.n) for cell in mine):
-                some = [cell for cell in mine if (cell.seed, cell.setting.n) == part]
+            # One pass over the log for each batch.
+            for batch in dict.fromkeys(map(self.plan.batch, mine)):
+                some = [cell for cell in mine if self.plan.batch(cell) == batch]
                 with timer.stage(ranking_title(name, panel), "queries") as progress:
                     ranks = panel.ranks(
                         self.sent_by(some),

@@ -36,8 +36,9 @@ class Guesses(Stage[AttackCell]):
         queries, panel = self.plan.queries, self.attack.panel
         shown = queries[queries["qid"].isin(self.plan.examples)]
         with self.context.timer.stage("guessing the examples"):
-            for part in dict.fromkeys((cell.attacker, cell.cell.setting.n) for cell in missing):
-                some = [cell for cell in missing if (cell.attacker, cell.cell.setting.n) == part]
+            batches = {cell: (cell.attacker, self.plan.batch(cell.cell)) for cell in missing}
+            for part in dict.fromkeys(batches.values()):
+                some = [cell for cell in missing if batches[cell] == part]
                 sent = self.attack.sent_by([cell.cell for cell in some])
                 sent = sent[sent["qid"].isin(set(shown["qid"]))]
                 guesses = panel.guesses(sent, shown, _TOP, names=[panel.names[part[0]]])
