@@ -10,10 +10,13 @@ from hypothesis import settings
 # laws of probability. Single tests elsewhere are left out by the marker `heavy`.
 HEAVY = (
     "browser",
+    "comparison",
     "executors",
     "experiment",
     "frozen",
+    "recommend",
     "report",
+    "results",
     "statistical",
     "testing",
     "attackers/test_published.py",
@@ -32,11 +35,13 @@ HEAVY = (
     "retrieval/test_engine.py",
     "retrieval/test_saved.py",
     "test_common_noise.py",
-    "test_comparison.py",
     "test_cost_cliffs.py",
+    "test_contributor.py",
     "test_examples.py",
-    "test_recommend.py",
+    "test_stat_checks.py",
+    "test_trust_boundary.py",
     "vectors/test_default_pack.py",
+    "vectors/test_wordfilter.py",
 )
 
 TESTS = Path(__file__).resolve().parent
@@ -64,11 +69,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("trust", deadline=None, max_examples=1000)
+settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out what takes long; see tests/conftest.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

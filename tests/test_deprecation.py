@@ -46,6 +46,7 @@ def test_the_new_name_gives_the_noise_of_the_old_one(vectors, spec, noise, sent)
     assert qk.obfuscate({"q": "cat dog"}, spec, 4, vectors=vectors, seed=7, noise=noise)["query"].tolist() == sent
 
 
+@pytest.mark.heavy
 def test_the_old_flag_of_measures_works_and_warns(tmp_path):
     (tmp_path / "run.trec").write_text("q Q0 d 1 1.0 x\n")
     (tmp_path / "qrels.txt").write_text("q 0 d 1\n")

@@ -420,6 +420,7 @@ def peak(work) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["CMP@8", "TEM@8"])
 def test_memory_does_not_grow_with_variants_times_dimensions(name):
     # 200 queries of 5 words and 20 variants: 20,000 noisy vectors of 256 dimensions would be 40 MB at once, and the
@@ -434,6 +435,7 @@ def test_memory_does_not_grow_with_variants_times_dimensions(name):
     assert many - few < 18 * 1000 * 400 + perturbation._ROWS * 256 * 8 * 5
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["CMP@8", "VickreyMhl(lam=0.5)@8", "SanText@8"])
 def test_memory_of_a_huge_query_is_bounded(name):
     # 30,000 words in one query: their noise alone would be 61 MB at once, and it is copied more than once.

@@ -54,6 +54,7 @@ def installed(project_root: Path, tmp_path: Path) -> Path:
     return place.parent
 
 
+@pytest.mark.heavy
 def test_a_home_that_cannot_be_written_costs_one_line(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text(VECTORS)
     (tmp_path / "file").write_text("")

@@ -30,6 +30,7 @@ def test_key_is_idempotent(text):
     assert key(key(text)) == key(text)
 
 
+@pytest.mark.heavy
 def test_key_of_every_character_is_idempotent():
     for code in range(sys.maxunicode + 1):
         character = chr(code)

@@ -33,6 +33,7 @@ def test_equal_texts_count_as_often_as_they_were_sent(quia: QuIA) -> None:
     assert twice[1] > once[1] and twice[0] < once[0]
 
 
+@pytest.mark.heavy
 def test_it_keeps_what_every_attacker_keeps(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     check_attacker(QuIA(encoder=Bag()))

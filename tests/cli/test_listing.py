@@ -11,6 +11,7 @@ class Marmot(Anserini):
     kind = "marmot"
 
 
+@pytest.mark.heavy
 def test_plugins_are_listed(capsys):
     with (
         temporarily_installed("quipukit.retrievers", overlap=len),

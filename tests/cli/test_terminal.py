@@ -50,6 +50,7 @@ def test_ordinary_text_is_left_alone() -> None:
         assert visible(text) == text
 
 
+@pytest.mark.heavy
 def test_a_query_from_a_log_does_not_reach_the_terminal_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tcats \x1b[31mred\n", encoding="utf-8")
     sent, topics = str(tmp_path / "sent.csv"), str(tmp_path / "t.tsv")

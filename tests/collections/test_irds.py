@@ -172,6 +172,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         log_queries("irds:aol-ia")
 
 
+@pytest.mark.heavy
 def test_a_home_that_cannot_be_written_says_the_fix(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     program = "from quipukit.collections.irds import IrDataset\nIrDataset('vaswani')"

@@ -56,6 +56,7 @@ def test_an_empty_name_is_refused():
         load_encoder(" ")
 
 
+@pytest.mark.heavy
 def test_a_model_in_hugging_faces_cache_is_found_without_network(tmp_path, tiny):
     snapshot = tmp_path / "hub" / "models--facebook--contriever" / "snapshots" / ("a" * 40)
     snapshot.parent.mkdir(parents=True)

@@ -17,6 +17,7 @@ def shared(tmp_path):
     return store
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_public_texts_are_read_and_the_others_kept_apart(shared, tmp_path, in_memory):
     folder = None if in_memory else tmp_path / "run"

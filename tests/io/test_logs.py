@@ -100,6 +100,7 @@ def test_a_missing_file_is_named(tmp_path):
         read_log(tmp_path / "none.txt")
 
 
+@pytest.mark.heavy
 def test_the_shared_log_is_read(shared_data):
     assert len(read_log(shared_data / "querylog" / "queries.tsv.gz")) == 181_963
 

@@ -153,7 +153,7 @@ def test_identity_fails_always_and_other_words_never() -> None:
         (sent(("1", "x")), QUERIES.iloc[:0], None, "original queries are needed"),
         (sent(("1", "x")).iloc[:0], QUERIES, None, "no obfuscated query"),
         (sent(("1", "x")), QUERIES, 7, "found int"),
-        (sent(("1", "x")), QUERIES, lambda texts: np.ones(3), "one row a text"),
+        (sent(("1", "x")), QUERIES, lambda texts: np.ones(3), "one row per text"),
         (sent(("1", "x")).drop(columns="query"), QUERIES, None, "needs column 'query'"),
     ],
 )

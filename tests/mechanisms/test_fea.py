@@ -222,6 +222,7 @@ def is_clean(query: str, texts: list[str]) -> bool:
     return not banned & (sent | set(stems(sent)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("options", [{}, {"mode": "window"}, {"select": "pmi"}, {"window": 3, "k": 40}])
 def test_nothing_sensitive_is_sent(query: str, options: dict[str, object]) -> None:
@@ -256,6 +257,7 @@ pieces = st.sampled_from(
 )
 
 
+@pytest.mark.heavy
 @examples(120)
 @given(st.one_of(st.text(max_size=40), st.lists(pieces, max_size=6).map(" ".join), st.sampled_from(QUERIES)))
 def test_any_query_stays_clean(query: str) -> None:
@@ -269,6 +271,7 @@ def test_any_query_stays_clean(query: str) -> None:
         assert "" not in found.texts
 
 
+@pytest.mark.heavy
 def test_a_huge_query() -> None:
     query = " ".join(["tumour", "crime", "health"] * 5000) + " x" * 1000
     found = run(query, 10)

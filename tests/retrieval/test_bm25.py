@@ -88,6 +88,7 @@ def test_bm25_is_the_formula_on_random_texts(tmp_path, monkeypatch, depth):
         assert_same_ranking(index.search([query], depth)[0], reference(pairs, query), depth)
 
 
+@pytest.mark.heavy
 def test_bm25_is_the_formula_on_vaswani(shared_data, tmp_path, monkeypatch):
     from quipukit.collections.load import load_collection
 

@@ -50,6 +50,7 @@ def wn() -> WordNet:
     return found
 
 
+@pytest.mark.heavy
 def test_every_synset_is_read(wn: WordNet) -> None:
     counts = {pos: 0 for pos in POS}
     satellites = 0
@@ -61,6 +62,7 @@ def test_every_synset_is_read(wn: WordNet) -> None:
     assert satellites == 10693
 
 
+@pytest.mark.heavy
 def test_entries_are_words_and_gloss_in_the_order_of_the_synsets(wn: WordNet) -> None:
     entries = dict(wn.entries())
     adverbs = list(wn.all_synsets("r"))
@@ -127,6 +129,7 @@ def test_relations(wn: WordNet, word: str, pos: module.Pos, relation: module.Rel
     assert expected in reached
 
 
+@pytest.mark.heavy
 def test_relations_have_inverses(wn: WordNet) -> None:
     for synset in list(wn.all_synsets("n"))[::500]:
         for above in wn.related(synset, "hypernym"):
@@ -187,6 +190,7 @@ def test_most_frequent_part_of_speech(wn: WordNet, word: str, pos: str | None) -
     assert wn.most_frequent_pos(word) == pos
 
 
+@pytest.mark.heavy
 def test_word_counts(wn: WordNet) -> None:
     counts = wn.word_counts()
     assert all(word.isascii() and word.isalpha() and word == word.lower() for word in counts)
