@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from quipukit.cli.listing import list_all
 from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.engines import Anserini
