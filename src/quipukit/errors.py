@@ -5,7 +5,7 @@
     │   ├── SpecError         a mechanism's name, option or parameter
     │   ├── FrameError        a table lacks a column or holds a bad value
     │   └── FileError         a file cannot be read as what it should be
-    ├── EngineError           a search engine over the wire did not answer, or not as it should
+    ├── EngineError           a search engine over the network did not answer, or not as it should
     ├── NoClosedForm          a probability was asked of a mechanism that has no formula for it
     └── ResourceError         something that should be installed is missing or damaged
         └── VectorsError      word vectors that cannot be used
@@ -43,7 +43,7 @@ class FileError(InputError):
 
 
 class EngineError(QuipukitError):
-    """A search engine over the wire did not answer, or not as it should.
+    """A search engine over the network did not answer, or not as it should.
 
     ``engine`` is its kind and host; ``failed`` are the positions, from 0, of the queries in the batch that it failed
     at; ``done`` of ``total`` queries have their answer. Queries appear by number alone, counted from 1.

@@ -107,7 +107,7 @@ def test_an_engine_that_is_not_there_is_told_after_what_would_be_sent(
     done = run("retrieve", str(sent), "--collection", str(collection), "-o", str(tmp_path / "runs"), *more)
     assert done.returncode == 2 and done.stdout == ""
     before, fault = done.stderr.strip().splitlines()
-    assert before.startswith(f"over the wire: 3 distinct texts to {address}; 3 of the 3 original queries")
+    assert before.startswith(f"over the network: 3 distinct texts to {address}; 3 of the 3 original queries")
     assert fault.startswith("quipukit: Anserini at 127.0.0.1:9")
     assert "unheard" not in done.stderr and "sea fish" not in done.stderr
 

@@ -1,4 +1,4 @@
-"""Experiments with an engine over the wire: no original leaves this machine unasked, and no login is written down."""
+"""Experiments with an engine over the network: no original is sent unless allowed, and no login is written down."""
 
 import base64
 import functools
@@ -204,7 +204,7 @@ def test_the_plan_says_what_would_leave(
     assert command(*asked, "--retriever", at(engine), "--send-originals") == 0
     assert "the 12 original queries are among them" in capsys.readouterr().out
     assert command(*asked) == 0
-    assert "over the wire" not in capsys.readouterr().out
+    assert "over the network" not in capsys.readouterr().out
     assert engine.asked == []
 
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_compared_is_not_sent(
     assert "2 obfuscated queries have no original" in told and "--queries" in told
     assert command(*asked, "--queries", topics) == 0
     told = capsys.readouterr().err
-    assert f"over the wire: 2 distinct texts to {at(engine)}; none of the 2 original queries is among them" in told
+    assert f"over the network: 2 distinct texts to {at(engine)}; none of the 2 original queries is among them" in told
     assert {sent(one) for one in engine.asked} == {"gull", "salt"}
     assert command(*asked, "--send-originals") == 0
     assert "which are originals is not known" in capsys.readouterr().err
@@ -236,6 +236,6 @@ def test_systems_are_pairs_of_names_or_objects(engine: FakeEngine, village: Path
             tiny.run(village, systems=systems)
     with pytest.raises(InputError, match="a reranker is a name or a Scorer"):
         tiny.run(village, systems=[("bm25", None)])
-    # An engine as an object is over the wire like its address.
+    # An engine as an object is over the network like its address.
     with pytest.raises(InputError, match="noise='common' has no joint guarantee"):
         tiny.run(village, systems=[(made, "bm25")], noise="common")

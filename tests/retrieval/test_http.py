@@ -1,4 +1,4 @@
-"""Engines over the wire: faults, retries, connections, privacy; against a small server on this machine."""
+"""Engines over the network: faults, retries, connections, privacy; against a small server on this machine."""
 
 import contextlib
 import logging

@@ -199,6 +199,6 @@ def test_other_systems_are_asked_from_this_process(pets):
     with Travelling() as executor:
         search_distinct(["cat", "dog"], system, 5, executor=executor)
         assert (system.asked, executor.items) == (["cat", "dog"], 0)
-        system.portable = system.remote = True  # what leaves over the wire leaves from here
+        system.portable = system.remote = True  # what leaves over the network leaves from here
         search_distinct(["hen"], system, 5, executor=executor)
         assert (system.asked, executor.items) == (["cat", "dog", "hen"], 0)

@@ -63,7 +63,7 @@ def evaluate(
     ),
     skip_invalid: bool = typer.Option(False, "--skip-invalid", help="Leave out settings that a mechanism refuses."),
     send_originals: bool = typer.Option(
-        False, "--send-originals", help="Let search systems over the wire receive the original queries too."
+        False, "--send-originals", help="Let search systems over the network receive the original queries too."
     ),
     workers: int | None = typer.Option(None, min=1, help="Do the work in this many local processes."),
     dask: str | None = typer.Option(None, help="Do the work on a dask.distributed cluster, as tcp://host:8786."),

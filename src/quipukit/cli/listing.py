@@ -55,7 +55,7 @@ def _retrievers() -> list[dict[str, str]]:
     return [
         {"name": "bm25", "about": "BM25 over the collection, k1 = 0.9, b = 0.4"},
         {"name": "dense, dense:MODEL", "about": "nearest documents by a sentence encoder"},
-        {"name": f"{first}+http://HOST/INDEX", "about": f"an engine over the wire; also {', '.join(others)}"},
+        {"name": f"{first}+http://HOST/INDEX", "about": f"an engine over the network; also {', '.join(others)}"},
         *({"name": name, "about": "from a plugin"} for name in plugins),
         *({"name": name, "about": "a re-ranker from a plugin"} for name in sorted(reranker_plugins())),
     ]

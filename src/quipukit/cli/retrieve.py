@@ -75,7 +75,7 @@ def retrieve(
         sending = outgoing(table["query"], system.name, asked["query"])
         if not set(table["qid"]) <= set(asked["qid"]):
             sending["originals"] = None
-        say(f"over the wire: {sent_in_words(sending)}")
+        say(f"over the network: {sent_in_words(sending)}")
     if scorer is None:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show, queries=asked, send_originals=send_originals)

@@ -77,7 +77,7 @@ class Estimate:
             f"attacked by {_joined(plan.options.attackers)}",
             "times are for two cores, from measured rates; encoding is nearly all of it",
         ]
-        lines += [f"over the wire: {self._sent(name)}" for name in plan.options.remote]
+        lines += [f"over the network: {self._sent(name)}" for name in plan.options.remote]
         lines += self._log_ceiling()
         return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in plan.skipped)])
 

@@ -101,8 +101,8 @@ def bind_grid(
             made = mechanism(one, **resources)
             if private and made.sends_original:
                 raise SpecError(
-                    f"{made.name} sends the original queries, and a search system is over the wire; leave it out, or "
-                    "pass send_originals=True.",
+                    f"{made.name} sends the original queries, and a search system is over the network; leave it out, "
+                    "or pass send_originals=True.",
                     argument="send_originals",
                 )
         except QuipukitError as fault:

@@ -83,7 +83,7 @@ class Options:
         if self.remote and self.noise == "common":
             raise InputError(
                 f"noise='common' has no joint guarantee over several settings, and {self.remote[0]} receives them all; "
-                "use noise='independent', which is the default for search systems over the wire.",
+                "use noise='independent', which is the default for search systems over the network.",
                 argument="noise",
             )
         if self.noise is None:
@@ -112,12 +112,12 @@ class Options:
 
     @property
     def remote(self) -> list[str]:
-        """Return the search systems over the wire."""
+        """Return the search systems over the network."""
         return list(dict.fromkeys(system.retriever_name for system in self.systems if system.remote))
 
     @property
     def private(self) -> bool:
-        """Tell whether no original may be sent: where a system is over the wire, unless the user allows it."""
+        """Tell whether no original may be sent: where a system is over the network, unless the user allows it."""
         return bool(self.remote) and not self.send_originals
 
     @property

@@ -1,4 +1,4 @@
-"""What an experiment sends to search systems over the wire."""
+"""What an experiment sends to search systems over the network."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def settings_with_originals(obfuscate: Obfuscate) -> dict[Setting, int]:
 
 
 def outgoing_texts(obfuscate: Obfuscate) -> list[dict[str, Any]]:
-    """Return what goes to each system over the wire: how many distinct texts, and how many originals among them."""
+    """Return what goes to each system over the network: how many distinct texts, and how many originals among them."""
     plan = obfuscate.plan
     if not plan.options.remote:
         return []

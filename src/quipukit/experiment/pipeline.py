@@ -63,7 +63,7 @@ class Pipeline:
             {
                 "spec": str(setting),
                 "reason": f"{setting} drew {count:,} variants that are original queries, and {plan.options.remote[0]} "
-                "is over the wire; pass send_originals=True to send them.",
+                "is over the network; pass send_originals=True to send them.",
             }
             for setting, count in drew.items()
         ]
@@ -72,6 +72,6 @@ class Pipeline:
         self.context.plan = plan.without(set(drew), skipped)
 
     def _announce(self) -> None:
-        """Say what goes over the wire, before it does."""
+        """Say what goes over the network, before it does."""
         for sent in outgoing_texts(self.obfuscate):
-            self.context.timer.listener.say(f"over the wire: {sent_in_words(sent)}")
+            self.context.timer.listener.say(f"over the network: {sent_in_words(sent)}")

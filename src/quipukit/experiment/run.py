@@ -102,7 +102,7 @@ def evaluate(
         topics: take so many queries, spread evenly over all.
         seed: the root seed of the noise.
         seeds: repeat with so many seeds, for the spread over the noise.
-        noise: 'common' or 'independent'. Common by default; independent where a system is over the wire.
+        noise: 'common' or 'independent'. Common by default; independent where a system is over the network.
         depth: documents per obfuscated query. By default 1 % of the collection over all variants, 10 to 100.
         measures: of utility, the main one first.
         log_sample: take a random sample of the log, of this size.
@@ -111,7 +111,7 @@ def evaluate(
         examples: how many queries the report shows.
         vocabulary_filter: which words may not be sent.
         skip_invalid: leave out settings that a mechanism refuses.
-        send_originals: let a search system over the wire receive original queries; none does otherwise.
+        send_originals: let a search system over the network receive original queries; none does otherwise.
         progress: show the stages on a terminal or in a notebook; or a listener that receives them.
         executor: where the work is done: ``Local()``, or ``Dask(...)``.
         watch: the old name of a listener, now given as ``progress``.

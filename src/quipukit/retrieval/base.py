@@ -21,13 +21,13 @@ class Ranking:
 class Retriever(ABC):
     """A search system bound to a collection or to an address.
 
-    ``remote`` says that queries leave this machine, or this process, over the wire: then originals are sent only if the
-    user allows it. A plugin sets it on its class. ``identity`` tells the answers of a remote system from those of any
-    other, without credentials: with one, answers are kept on disk while they arrive, and an interrupted run asks only
-    for the rest. ``window`` is the deepest list that the system gives; None where there is no limit.
+    ``remote`` says that queries leave this machine, or this process, over the network: originals are then sent only if
+    the user allows it. A plugin sets it on its class. ``identity`` distinguishes the answers of a remote system from
+    those of any other, without credentials: if it is set, answers are saved to disk as they arrive, and an interrupted
+    run asks only for the rest. ``window`` is the deepest list that the system returns; None means no limit.
 
     ``portable`` says that ``search`` may run in other processes: the object can be pickled, and answers the same there.
-    What is remote stays where its login, its consent and its pace are kept, whatever this says.
+    A remote system always runs in this process, where its login, its consent and its request rate are kept.
     """
 
     name: str

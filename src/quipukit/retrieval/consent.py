@@ -1,4 +1,4 @@
-"""What may leave this machine: originals go to a search system over the wire only where the user allows it."""
+"""What may leave this machine: originals go to a search system over the network only where the user allows it."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ def check_flag(send_originals: object) -> None:
 def check_consent(
     obfuscated: pd.DataFrame, system: str, originals: Sequence[pd.DataFrame], send_originals: bool = False
 ) -> None:
-    """Refuse to send to a system over the wire what must not leave this machine.
+    """Refuse to send to a system over the network what must not leave this machine.
 
     That is: several settings about one query with common noise, whatever the user allows; and originals, unless they
     are allowed: what a mechanism sends by design, what any of the ``originals`` shows to be one, and what cannot be
@@ -62,13 +62,13 @@ def check_consent(
     by_design = [name for name in names if sends_original(name)]
     if by_design:
         raise InputError(
-            f"{', '.join(by_design)} sends the original queries, and {system} is over the wire; leave it out, or "
+            f"{', '.join(by_design)} sends the original queries, and {system} is over the network; leave it out, or "
             "pass send_originals=True.",
             argument="send_originals",
         )
     if not originals:
         raise InputError(
-            f"{system} is over the wire, and nothing tells whether the table holds original queries; pass the "
+            f"{system} is over the network, and nothing tells whether the table holds original queries; pass the "
             "originals as queries=, or send_originals=True.",
             argument=("queries", "send_originals"),
         )
@@ -76,7 +76,7 @@ def check_consent(
     if unknown:
         raise InputError(
             f"{len(unknown):,} obfuscated queries have no original to compare them with (first: "
-            f"{', '.join(unknown[:3])}), and {system} is over the wire; pass all originals as queries=, or "
+            f"{', '.join(unknown[:3])}), and {system} is over the network; pass all originals as queries=, or "
             "send_originals=True.",
             argument=("queries", "send_originals"),
         )
@@ -109,7 +109,7 @@ def sends_original(mechanism: str) -> bool:
 
 
 def outgoing(texts: Iterable[str], system: str, originals: Iterable[str]) -> dict[str, Any]:
-    """Return what goes to a search system over the wire: how many distinct texts, and how many originals in them."""
+    """Return what goes to a search system over the network: how many distinct texts, and how many originals in them."""
     distinct = list(dict.fromkeys(texts))
     among = are_originals(originals, distinct)
     return {"system": system, "texts": len(distinct), "originals": int(among.sum()), "queries": len(among)}

@@ -1,4 +1,4 @@
-"""Real search engines over the wire: Anserini, OpenSearch, Elasticsearch, Solr, SearXNG.
+"""Real search engines over the network: Anserini, OpenSearch, Elasticsearch, Solr, SearXNG.
 
 What leaves this machine is the text of each obfuscated query and the depth, in the order given; cookies are not kept,
 redirects are not followed. What stays silent: no query appears in a message or in a log, httpx's own log included.

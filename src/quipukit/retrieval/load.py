@@ -127,7 +127,7 @@ def is_dense(name: str) -> bool:
 
 
 def is_remote(name: str) -> bool:
-    """Tell whether a search system sends queries over the wire; a plugin says so by its attribute ``remote``."""
+    """Tell whether a search system sends queries over the network; a plugin says so by its attribute ``remote``."""
     if is_address(name):
         return True
     kind, _ = _kind_and_model(name)

@@ -95,10 +95,10 @@ def retrieve(
 ) -> pd.DataFrame:
     """Return a Run: the documents found for every variant, as they came.
 
-    Identical obfuscated queries are asked once. Without ``depth`` it is `default_depth`. A search system over the wire
-    gets no original without ``send_originals``: it needs ``queries``, the originals, and a table that holds any of
-    them, or Identity, is refused. Several settings with common noise are refused in any case. ``executor`` lets other
-    processes search, where the system can travel.
+    Identical obfuscated queries are searched once. ``depth`` defaults to `default_depth`. A search system over the
+    network gets no original without ``send_originals``: it needs ``queries``, the originals, and a table that holds any
+    of them, or Identity, is refused. Several settings with common noise are always refused. ``executor`` lets other
+    processes search, if the system is portable.
     """
     check_flag(send_originals)
     obfuscated = OBFUSCATED.check(obfuscated)

@@ -19,7 +19,7 @@ def test_references_stand_apart(view: View) -> None:
 
 
 def test_captions_speak_only_of_references_that_were_run() -> None:
-    """Where engines are over the wire, the original queries are not sent, and there is no Identity."""
+    """Where engines are over the network, the original queries are not sent, and there is no Identity."""
     without = only(make_result(), {"CMP": (1.0, 10.0), "Random": (0.0,)})
     caption = tables.references(views_of([without])).caption
     assert "Random" in caption and "Identity" not in caption

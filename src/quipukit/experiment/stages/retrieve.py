@@ -63,7 +63,7 @@ class Retrieve(Stage[SystemCell]):
         return pool_rankings(sent, {text: answers[text, depth] for text in sent["query"]})
 
     def retriever(self, system: int) -> Retriever:
-        """Return a search system; what an engine over the wire has answered is kept in the folder of the run."""
+        """Return a search system; what an engine over the network has answered is kept in the folder of the run."""
         spec: SystemSpec = self.plan.options.systems[system]
         return spec.load_retriever(
             self.plan.collection,
