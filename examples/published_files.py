@@ -26,7 +26,7 @@ LOG = ["how do tumors grow", "weather tomorrow", "signs of depression", "cheap f
 def main(source: Path) -> None:
     """Print what an attacker with a query log recovers, and how near the texts stay to the originals."""
     obfuscated, queries = qk.read_obfuscated(source)
-    # The log is completed with the originals: what is measured is whether they are told apart from the rest.
+    # The log is completed with the originals: what is measured is whether they can be distinguished from the rest.
     risk = qk.risk(qk.attack(obfuscated, queries, LOG), k=2)
     print(risk.groupby(["mechanism", "value", "measure"])["score"].mean().unstack().round(3).to_string(), "\n")
     print(qk.similarity(obfuscated, queries).round(3).to_string(index=False))

@@ -1,4 +1,4 @@
-"""Every exception that quipukit raises on purpose.
+"""Every exception that quipukit raises deliberately.
 
     QuipukitError
     ├── InputError            something the user gave is wrong; the message ends with the fix
@@ -15,7 +15,7 @@ Messages name the fault and the fix. No message on the search path ever quotes t
 
 
 class QuipukitError(Exception):
-    """Root of the tree: catch this to catch everything that quipukit raises on purpose."""
+    """Root of the tree: catch this to catch everything that quipukit raises deliberately."""
 
 
 class InputError(QuipukitError):

@@ -277,7 +277,7 @@ def _written_out(table: str, column: "pd.Series[object]", cells: list[object]) -
 
 
 def _is_broken(text: str) -> bool:
-    """Tell whether a text holds lone surrogates: what Python makes of bytes that are no UTF-8."""
+    """Return whether a text holds lone surrogates: what Python makes of bytes that are no UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

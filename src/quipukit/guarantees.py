@@ -16,7 +16,7 @@ class Guarantee:
 
     @property
     def private(self) -> bool:
-        """Tell whether anything is promised at all."""
+        """Return whether anything is promised at all."""
         return True
 
 

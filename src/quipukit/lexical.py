@@ -18,7 +18,7 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # The closed classes: few words, and fixed. Without them WordNet calls "a", "are" and "who" nouns (vitamin A, a
-# hundred square metres, the health organisation). "us" is left out on purpose: in queries it is the country.
+# hundred square metres, the health organisation). "us" is left out deliberately: in queries it is the country.
 _CLOSED = {
     "articles and determiners": "a an the this that these those each every either neither some any no all both",
     "pronouns": "i me my mine myself you your yours yourself he him his himself she her hers herself it its "
@@ -44,7 +44,7 @@ _CLITIC = re.compile(r"'(?:s|d|m|ll|re|ve)$")
 
 
 def is_closed(word: str) -> bool:
-    """Tell whether a word belongs to a closed class; contractions count ("don't", "who'll").
+    """Return whether a word belongs to a closed class; contractions count ("don't", "who'll").
 
     >>> is_closed("who'll"), is_closed("don't"), is_closed("crime")
     (True, True, False)
@@ -54,7 +54,7 @@ def is_closed(word: str) -> bool:
 
 
 def is_stop_word(word: str) -> bool:
-    """Tell whether a word is on the stop-word list, contractions included."""
+    """Return whether a word is on the stop-word list, contractions included."""
     return word in STOP_WORDS or is_closed(word)
 
 
@@ -67,8 +67,8 @@ def stems(words: Iterable[str]) -> list[str]:
     import Stemmer
 
     # A stemmer must not be shared between threads, and a new one costs half a microsecond.
-    found: list[str] = Stemmer.Stemmer("english", 0).stemWords(list(words))
-    return found
+    stemmed: list[str] = Stemmer.Stemmer("english", 0).stemWords(list(words))
+    return stemmed
 
 
 def stem(word: str) -> str:

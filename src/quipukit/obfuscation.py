@@ -83,7 +83,7 @@ def obfuscate(
     """Obfuscate queries with every spec, n variants each, and return an Obfuscated table.
 
     Queries are a frame (qid, query), a Series or a mapping of ids to texts, (qid, query) pairs, or texts. With a
-    ``seed`` the result is the same whatever the order, the batches and the number of threads; without one the noise is
+    ``seed`` the result is the same for any order, batches and number of threads; without one the noise is
     seeded from OS entropy.
 
     ``noise="common"`` lets the settings of one noise family share their draws: each keeps its exact distribution,
@@ -91,7 +91,7 @@ def obfuscate(
     needs a seed: outputs of several settings that share noise have *no finite joint guarantee* at any epsilon.
 
     The table holds its columns; ``attrs`` holds ``n`` and ``noise``, nothing about a query. What was flagged stays on
-    this side: ``notes(table)`` tells it. ``progress(done, total)`` is called now and then. ``executor`` runs the
+    this side: ``notes(table)`` returns it. ``progress(done, total)`` is called now and then. ``executor`` runs the
     work in other processes (`quipukit.executors`); with a seed the result is the same.
 
     >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
@@ -150,8 +150,8 @@ def obfuscate_with_notes(
     job = _Job.of(queries, n, seed, noise)
     results: list[list[Variants]] = [[] for _ in mechanisms]
     for group, variants in _run(job, mechanisms, progress, executor):
-        for number, found in zip(group, variants, strict=True):
-            results[number] = found
+        for number, result in zip(group, variants, strict=True):
+            results[number] = result
     return job.collect(mechanisms, results)
 
 
@@ -168,7 +168,7 @@ def obfuscate_groups(
     """Obfuscate as `obfuscate_with_notes` does, and yield the mechanisms that share work as soon as they are done.
 
     Each mechanism is in one of the groups, and each Obfuscation is what its group alone would give. ``progress`` is
-    told (done, total) in pairs of a mechanism and a query.
+    called with (done, total), counted in pairs of a mechanism and a query.
     """
     job = _Job.of(queries, n, seed, noise)
     for group, variants in _run(job, mechanisms, progress, executor):
@@ -315,9 +315,9 @@ def _run(
 def _collect(mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]]) -> Obfuscation:
     columns: dict[str, list[Any]] = {column: [] for column in OBFUSCATED.columns}
     flags: list[dict[str, Any]] = []
-    for one, found in zip(mechanisms, results, strict=True):
+    for one, result in zip(mechanisms, results, strict=True):
         setting = {"mechanism": one.spec.family, "parameter": one.parameter, "value": one.value}
-        for qid, variants in zip(qids, found, strict=True):
+        for qid, variants in zip(qids, result, strict=True):
             count = len(variants.texts)
             columns["qid"].extend([qid] * count)
             columns["variant"].extend(range(count))

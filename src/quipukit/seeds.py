@@ -2,7 +2,7 @@
 
 An experiment names a root seed; each variant of each query then has a stream of its own whose key is SHA-256
 over (root seed, mode, spec or noise family, query id, query text, variant). Nothing depends on the order of the work,
-the batch size or the number of threads, and the first n variants are the same whatever N is. The text is part of the
+the batch size or the number of threads, and the first n variants are the same for any N. The text is part of the
 key because ids repeat: two collections that both have a query "1" must not share noise, or what was sent for one tells
 about the other. For real use there is no seed: every variant is seeded with 256 fresh bits of OS entropy.
 """

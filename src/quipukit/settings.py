@@ -9,7 +9,7 @@ from quipukit.specs import format_value
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
-SETTING = ("mechanism", "parameter", "value")  # the columns that tell settings apart
+SETTING = ("mechanism", "parameter", "value")  # the columns that identify a setting
 
 
 def setting_name(mechanism: str, parameter: str, value: float) -> str:
@@ -67,5 +67,5 @@ class Setting:
 
     @property
     def private(self) -> bool:
-        """Tell whether differential privacy is promised."""
+        """Return whether differential privacy is promised."""
         return self.bound is not None and self.bound.guarantee.private

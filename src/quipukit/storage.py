@@ -1,7 +1,7 @@
 """Where quipukit keeps files, and how it writes them: complete or not at all, and open to their owner alone.
 
-Results, caches and reports hold queries or what can be told from them. Every file is therefore created with mode 0600
-and every folder with 0700, whatever the umask; a folder that was there before stays as it is.
+Results, caches and reports hold queries or what can be inferred from them. Every file is therefore created with mode
+0600 and every folder with 0700, regardless of the umask; an existing folder keeps its mode.
 """
 
 import atexit
@@ -34,12 +34,12 @@ def cache_home() -> Path:
 
 
 def cache_is_temporary() -> bool:
-    """Tell whether what is cached goes with the process, or with the one that started it."""
+    """Return whether the cache is deleted with this process, or with the one that started it."""
     return (cache_home() / _TEMPORARY).is_file()
 
 
 def _can_be_written(place: Path) -> bool:
-    """Tell whether a folder can be written, or made: without making it, for nobody may need it."""
+    """Return whether a folder can be written, or created: without creating it, because it may not be needed."""
     nearest = next(folder for folder in (place, *place.absolute().parents) if os.path.exists(folder))
     return str(place)[0] != "~" and nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
@@ -99,7 +99,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     draft = Path(name)
     try:
         yield draft
-        draft.chmod(0o600)  # as mkstemp made it, unless the writer made the file anew
+        draft.chmod(0o600)  # as mkstemp made it, unless the writer replaced the file
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

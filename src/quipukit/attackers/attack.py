@@ -91,7 +91,7 @@ def attack(
     found, and has risk 0. A setting that sent nothing at all has no row among the obfuscated queries; give ``settings``
     (a frame with mechanism, parameter and value) to have it counted too. With ``inject`` the log is completed with the
     originals, as in the paper; without it an original that the log lacks cannot be found. The log is encoded once,
-    ever; what belongs to the user is encoded in memory. `attack_report` tells, beside the ranks, how many of the
+    ever; what belongs to the user is encoded in memory. `attack_report` returns, with the ranks, how many of the
     originals the log held and how often nothing was sent. ``executor`` encodes and ranks in other processes.
     """
     report = attack_report(

@@ -58,7 +58,7 @@ class KnownLog:
 class Attacker(ABC):
     """Scores the queries of a log by how likely each is the original of what was sent.
 
-    ``knows`` says what it is told besides the texts. Options are the fields of a dataclass; fields named in
+    ``knows`` says what it knows besides the texts. Options are the fields of a dataclass; fields named in
     ``RESOURCES`` are bound by whoever runs the attack, and are part of the name only where a spec names them. The
     smallest attacker counts common words:
 
@@ -92,7 +92,7 @@ class Attacker(ABC):
 
     @abstractmethod
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
-        """Learn a log, in place of any log learned before; ``progress(done, total)`` may be told how far it is."""
+        """Learn a log, in place of any log learned before; it may call ``progress(done, total)``."""
 
     @abstractmethod
     def scores(self, sent: Sent) -> Floats:

@@ -1,8 +1,8 @@
 """The harness: attackers score a log, and it knows which row is the original, what a tie is worth and how ranks count.
 
 For every setting and query the attackers see the texts that were sent, in the order of the variants, and as much about
-the setting as their ``knows`` allows. They see the log in alphabetical order: no place tells which of its queries are
-the originals that it was completed with.
+the setting as their ``knows`` allows. They see the log in alphabetical order: no position reveals which of its queries
+are the originals that it was completed with.
 """
 
 import copy
@@ -259,7 +259,7 @@ def _in_memory(encoder: Encoder) -> PrivateStore:
 
 
 def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return the progress of one of several parts, told as that of the whole."""
+    """Return a progress callback for one of several parts that reports the progress of the whole."""
     if progress is None or count == 1:
         return progress
     return lambda done, total: progress(number + done / max(total, 1), count)

@@ -1,7 +1,7 @@
 """QuIA, the query inference attack: rank a query log by its similarity to the centroid of what was sent.
 
 The curious system encodes the obfuscated queries that it received, takes their mean c, and ranks every query q of its
-log by cos(c, T(q)). The rank of the original tells the risk.
+log by cos(c, T(q)). The rank of the original gives the risk.
 
 Reference: De Faveri, Faggioli, Ferro. QuIPU. ECIR 2025.
 """
@@ -54,7 +54,7 @@ class QuIA(Attacker):
         vectors = self.encoder.vectors(list(place))
         centroids = np.zeros((len(batch), vectors.shape[1]))
         for row, texts in enumerate(numbers):
-            # Summed in the order of the variants: the same centroid, whatever else is in the batch.
+            # Summed in the order of the variants: the same centroid, with any other queries in the batch.
             centroids[row] = vectors[texts].mean(axis=0, dtype=np.float64)
         return centroids
 

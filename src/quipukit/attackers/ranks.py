@@ -2,7 +2,7 @@
 
 A float32 product gives every similarity to within a proved bound (`numeric.error_bound`). What lies outside
 the bound around the target's similarity is counted at once; the few entries inside it are computed again in float64.
-Counts are therefore those of a float64 computation, whatever the blocks, the threads or the order of the log.
+Counts are therefore those of a float64 computation, for any blocks, threads or order of the log.
 """
 
 import functools

@@ -116,8 +116,8 @@ class SmallIndex(Shared):
 
         ``words`` are single lower-case words, for instance those of `text_words`.
         """
-        found, scores = self.rank(self.term_rows(words), depth)
-        return [self.ids[document] for document in found.tolist()], scores
+        documents, scores = self.rank(self.term_rows(words), depth)
+        return [self.ids[document] for document in documents.tolist()], scores
 
     def rank(self, rows: Rows, depth: int) -> tuple[Rows, Floats]:
         """Search for terms given as rows; return the numbers of the documents and their scores."""
@@ -128,15 +128,15 @@ class SmallIndex(Shared):
             span = slice(self.starts[row], self.starts[row + 1])
             total[self.documents[span]] += self.impacts[span]
         # A summand is positive, so what is not 0 was touched.
-        found = self.documents[span].astype(np.int64) if len(rows) == 1 else np.flatnonzero(total)
-        scores = total[found]
-        if len(found) > depth:
+        documents = self.documents[span].astype(np.int64) if len(rows) == 1 else np.flatnonzero(total)
+        scores = total[documents]
+        if len(documents) > depth:
             bar = np.partition(scores, len(scores) - depth)[len(scores) - depth]
             kept = scores > bar
             kept[np.flatnonzero(scores == bar)[: depth - np.count_nonzero(kept)]] = True
-            found, scores = found[kept], scores[kept]
+            documents, scores = documents[kept], scores[kept]
         order = np.argsort(-scores, kind="stable")  # found ascends: ties stay in the documents' order
-        return found[order], scores[order]
+        return documents[order], scores[order]
 
     def rank_targets(self, rows: Rows, starts: Rows, targets: Rows) -> tuple[NDArray[np.int32], Rows]:
         """Run many queries and return where a few documents come.

@@ -107,5 +107,5 @@ def _sink(heap, at, size, total):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True)
 def _after(one, other, total):  # type: ignore[no-untyped-def]
-    """Tell whether a document ranks after another: a lower score, or the same and a later number."""
+    """Return whether a document ranks after another: a lower score, or the same and a later number."""
     return total[one] < total[other] or (total[one] == total[other] and one > other)

@@ -121,8 +121,8 @@ def _setting(row: dict[Any, Any]) -> str:
 def _plain(comparison: "Comparison", first: Path, second: Path) -> dict[str, Any]:
     from dataclasses import fields
 
-    told = {field.name: getattr(comparison, field.name) for field in fields(comparison)}
+    record = {field.name: getattr(comparison, field.name) for field in fields(comparison)}
     for name in ("differs", "scores", "settings"):
-        told[name] = told[name].to_dict("records")
-    told["queries"] = dict(zip(("first", "second", "common"), comparison.queries, strict=True))
-    return {"first": str(first), "second": str(second), **told}
+        record[name] = record[name].to_dict("records")
+    record["queries"] = dict(zip(("first", "second", "common"), comparison.queries, strict=True))
+    return {"first": str(first), "second": str(second), **record}

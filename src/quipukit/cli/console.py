@@ -130,7 +130,7 @@ def _lines(what: str) -> Callable[[float, float], None]:
 
 
 def wide_enough(columns: int) -> bool:
-    """Tell whether there is room for that many columns; a pipe has any."""
+    """Return whether that many columns fit; any number fits in a pipe."""
     return not sys.stdout.isatty() or shutil.get_terminal_size().columns >= columns
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-# What may stand beside --resume: it changes how the work is done, not what comes out.
+# Options that may be given with --resume: they change how the work is done, not the result.
 _BESIDE_RESUME = {"resume", "workers", "dask", "report", "points"}
 
 

@@ -46,7 +46,7 @@ def _named_resume(arguments: list[str]) -> list[str]:
 
 
 def _expand(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[[str], bool]) -> list[str]:
-    found: list[str] = []
+    expanded: list[str] = []
     option = ""
     fresh = False
     for argument in arguments:
@@ -59,12 +59,12 @@ def _expand(arguments: Sequence[str], names: tuple[str, ...], belongs: Callable[
                     f"{argument!r} is a folder, and could be one more value of {option}; write ./{argument} for the "
                     f"folder, or {option} {argument} for the value."
                 )
-            found += [option, argument]
+            expanded += [option, argument]
             fresh = False
             continue
         option = ""
-        found.append(argument)
-    return [*found, option] if fresh else found
+        expanded.append(argument)
+    return [*expanded, option] if fresh else expanded
 
 
 def _is_number(argument: str) -> bool:

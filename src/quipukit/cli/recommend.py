@@ -103,7 +103,7 @@ def _show(advice: "Recommendation") -> None:
             plain(choice.budget),
             f"{choice.risk:.2f} (<= {choice.risk_high:.2f})",
             f"{choice.utility:.2f} (>= {choice.utility_low:.2f})",
-            *([_share(choice.kept)] if wide else []),  # the sentence tells it too
+            *([_share(choice.kept)] if wide else []),  # the sentence says it too
         ]
         for role, choice in _roles(advice).items()
     ]
@@ -122,9 +122,9 @@ def _show(advice: "Recommendation") -> None:
         for row in advice.front.to_dict("records")
     ]
     print_table("Pareto front", ["setting", "N x epsilon", "risk", advice.measure, "kept"], front)
-    told = ""
+    original = ""
     if advice.original is not None:
-        told = (
+        original = (
             f" The original queries reach {advice.original:.3f} with one list of documents; what is kept is the share "
             "of what they find among as many documents as a setting pools."
         )
@@ -132,7 +132,7 @@ def _show(advice: "Recommendation") -> None:
     print_wrapped(
         f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "
         f"{risk_label(advice.attacker, advice.persona, bool(advice.other_attackers))} attacker and {advice.queries} "
-        f"queries.{told}"
+        f"queries.{original}"
     )
 
 
@@ -147,17 +147,17 @@ def _share(kept: float | None) -> str:
 def _plain(advice: "Recommendation") -> dict[str, Any]:
     from dataclasses import asdict, fields
 
-    told = {field.name: getattr(advice, field.name) for field in fields(advice) if field.name != "settings"}
+    record = {field.name: getattr(advice, field.name) for field in fields(advice) if field.name != "settings"}
     for name in ("best", "runner_up", "candidate", "least_risky", "within_risk", "within_utility"):
-        choice = told[name]
-        told[name] = None if choice is None else {"name": choice.name, **asdict(choice)}
-    if told["gain"] is not None:
-        told["gain"] = dict(zip(("difference", "p"), told["gain"], strict=True))
+        choice = record[name]
+        record[name] = None if choice is None else {"name": choice.name, **asdict(choice)}
+    if record["gain"] is not None:
+        record["gain"] = dict(zip(("difference", "p"), record["gain"], strict=True))
     for name in ("candidate_needs", "least_needs", "any_needs"):
-        told[name] = None if told[name] in (None, float("inf")) else told[name]
+        record[name] = None if record[name] in (None, float("inf")) else record[name]
     return {
         "sentence": advice.sentence,
         "notes": list(advice.notes),
-        **told,
+        **record,
         "front": advice.front.to_dict("records"),
     }

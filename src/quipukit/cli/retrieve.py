@@ -65,7 +65,7 @@ def retrieve(
     if not raw or (system.remote and not send_originals):
         _refuse_strangers(table, asked)
     if system.remote:
-        # What stands beside the obfuscated queries in a file is an original, whatever --queries says.
+        # The originals in a file of obfuscated queries count, even if --queries names others.
         check_consent(table, system.name, [asked, originals], send_originals)
     else:
         check_ids((docno for docno, _ in documents.documents()), "docno")

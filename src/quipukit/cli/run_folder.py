@@ -1,4 +1,4 @@
-"""A folder of runs: one TREC file per setting, and runs.json, which tells what was asked.
+"""A folder of runs: one TREC file per setting, and runs.json, which says what was asked.
 
 A TREC file cannot show a query that found nothing. runs.json names the queries that were asked, so that such a query
 counts 0 and one that was never asked does not count at all.
@@ -39,7 +39,7 @@ def run_names(settings: Iterable[Setting]) -> dict[Setting, str]:
         base = f"%2E{base[1:]}" if base.startswith(".") else base  # a dot would hide the file
         base += f"@{format_value(value)}" if parameter else ""
         name, number = base, 1
-        while name.casefold() in taken:  # some file systems do not tell a from A
+        while name.casefold() in taken:  # some file systems ignore case
             number += 1
             name = f"{base}~{number}"
         if not mechanism.strip() or len(name.encode()) > _LONGEST:
@@ -101,7 +101,7 @@ def _stem(run: Path) -> str:
 
 
 def _indexed(run: Path) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return what runs.json tells of a run, if it is still as it was written, and the queries that were asked."""
+    """Return what runs.json says about a run, if it is still as it was written, and the queries that were asked."""
     from quipukit.frames import SETTING
     from quipukit.storage import sha256
 
@@ -119,7 +119,7 @@ def _indexed(run: Path) -> tuple[dict[str, Any] | None, list[str]]:
 
 
 def find_runs(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return the runs in files and folders by name, with as many folders before it as tell them apart.
+    """Return the runs in files and folders by name, with as many parent folders as make them unique.
 
     The name is that of the setting, as runs.json has it, or that of the file where it has none.
     """

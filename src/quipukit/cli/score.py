@@ -94,7 +94,7 @@ def score(
 def _show(table: "pd.DataFrame") -> None:
     from quipukit.measures.curves import BACKWARDS, SHORT, SINGLE
 
-    told = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
+    names = [name for name in _NAMES if name == "mechanism" or table[name].ne("").any()]
     rows = []
     for row in table.to_dict("records"):
         length = f" {100 * row['length']:.2g} %" if row["unranked"] == SHORT else ""
@@ -103,8 +103,8 @@ def _show(table: "pd.DataFrame") -> None:
             *([] if row["monotone"] else [f"backward {row['backward']:.2g}"]),
         ]
         numbers = [_cell(row[name]) for name in _HEADINGS]
-        rows.append([*(row[name] for name in told), str(row["points"]), *numbers, ", ".join(flags)])
-    print_table("", [*told, "points", *_HEADINGS.values(), "flags"], rows)
+        rows.append([*(row[name] for name in names), str(row["points"]), *numbers, ", ".join(flags)])
+    print_table("", [*names, "points", *_HEADINGS.values(), "flags"], rows)
     raised = {*table["unranked"], *(["backward"] if not table["monotone"].all() else [])}
     for flag, explanation in {SINGLE: _SINGLE, SHORT: _NARROW, BACKWARDS: _TURNED, "backward": _BACKWARD}.items():
         if flag in raised:

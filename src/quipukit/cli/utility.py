@@ -102,7 +102,7 @@ def _chosen(queries: str | None, useful: set[str]) -> set[str] | None:
 def _counted(name: str, run: "pd.DataFrame", asked: list[str] | None, useful: set[str]) -> set[str]:
     """Return the judged queries that count: those asked, or, if these are not on record, those that found something."""
     if run.empty and asked is None:
-        return useful  # which scores 0, whatever was asked
+        return useful  # which scores 0, no matter what was asked
     counted = useful & set(run["qid"] if asked is None else asked)
     if not counted:
         raise InputError(f"{name}: no query of the run has a relevant document; check the judgments.")

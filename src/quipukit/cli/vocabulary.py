@@ -42,22 +42,22 @@ def vocabulary(
         raise InputError("name the queries: --queries topics.tsv, or --collection wordnet.")
     asked = queries_of(None, queries, collection)
     known = load_vectors(vectors, vocabulary_filter=vocabulary_filter)
-    found = unknown_words(asked, known, tokenizer)  # type: ignore[arg-type]
-    summary = f"{found} ({known.name}, {len(known):,} words)"
+    unknown = unknown_words(asked, known, tokenizer)  # type: ignore[arg-type]
+    summary = f"{unknown} ({known.name}, {len(known):,} words)"
     if as_json:
         parts = {
             "vectors": {"name": known.name, "words": len(known)},
-            "tokens": {"count": found.tokens, "unknown": found.unknown},
-            "queries": {"count": len(found.per_query), "affected": found.affected},
-            "words": found.words.to_dict("records"),
-            "per_query": found.per_query.to_dict("records"),
+            "tokens": {"count": unknown.tokens, "unknown": unknown.unknown},
+            "queries": {"count": len(unknown.per_query), "affected": unknown.affected},
+            "words": unknown.words.to_dict("records"),
+            "per_query": unknown.per_query.to_dict("records"),
         }
         print_json(parts)
     elif as_tsv:
-        print_tsv(found.words)
+        print_tsv(unknown.words)
         say(summary)
-    elif found.words.empty:
+    elif unknown.words.empty:
         print_wrapped(summary)
     else:
-        rows = [[word, f"{count:,}", f"{number:,}"] for word, count, number in found.words.itertuples(index=False)]
+        rows = [[word, f"{count:,}", f"{number:,}"] for word, count, number in unknown.words.itertuples(index=False)]
         print_table("", ["word outside the vocabulary", "count", "queries"], rows, summary)

@@ -58,16 +58,16 @@ class Folder(Collection):
         qrels: Pathish | None = None,
     ) -> None:
         place = None if folder is None else _folder(folder)
-        found = _choose(place, docs, _DOCS)
-        if found is None:
+        path = _choose(place, docs, _DOCS)
+        if path is None:
             where = "no file of documents was named" if place is None else f"{place} has no file of documents"
             raise FileError(f"{where}; write lines 'docno<TAB>text' to docs.tsv, or JSON lines to docs.jsonl.")
-        self._docs = found
-        self._parse = _parser(found)
+        self._docs = path
+        self._parse = _parser(path)
         self._topics = _choose(place, topics, _TOPICS)
         self._judged = _choose(place, qrels, _QRELS)
         # The folder's own name, not its path: results carry it, and should not tell where things lie on a machine.
-        self.name = (place or found.resolve().parent).resolve().name
+        self.name = (place or path.resolve().parent).resolve().name
         self._qrels: pd.DataFrame | None = None
         self._kept: tuple[Stamp, dict[str, str]] | None = None
 

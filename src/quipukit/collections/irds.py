@@ -96,8 +96,8 @@ class IrDataset(Collection):
         """Return the texts of some documents, from the store that ir_datasets keeps on disk (built on first use)."""
         text = _text_of(self._dataset.docs_cls())
         with _understood(self.name):
-            found: Mapping[str, Any] = self._dataset.docs_store().get_many(list(dict.fromkeys(docnos)))
-        return {docno: text(found[docno]) for docno in docnos if docno in found}
+            documents: Mapping[str, Any] = self._dataset.docs_store().get_many(list(dict.fromkeys(docnos)))
+        return {docno: text(documents[docno]) for docno in docnos if docno in documents}
 
 
 def log_queries(id: str) -> Iterator[str]:

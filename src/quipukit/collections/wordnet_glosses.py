@@ -85,12 +85,12 @@ class WordNetGlosses(Collection):
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents; nothing is searched, for a docno says where its synset lies."""
-        found = {}
+        texts = {}
         for docno in docnos:
             with contextlib.suppress(InputError):  # no such synset
                 synset = self.wordnet.synset(docno)
-                found[docno] = _text(synset, self.wordnet.related(synset, "hypernym", "instance_hypernym"))
-        return found
+                texts[docno] = _text(synset, self.wordnet.related(synset, "hypernym", "instance_hypernym"))
+        return texts
 
     def queries(self) -> pd.DataFrame:
         """Return the hand-written queries."""

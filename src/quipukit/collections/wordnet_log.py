@@ -13,7 +13,7 @@ The recipe, with ``size`` entries in the end:
 5. To write an entry about a concept: one of its words, if WordNet uses each part of it `COMMON` times or more, is put
    into a template of its kind, or with probability `GENERAL` into one for any kind. ``{x}`` is the word, ``{a}`` the
    word with its article, ``{y}`` a word of another concept (nearby, in a crowd).
-6. An entry whose key is there already, or which holds a slur or an obscenity, is written anew; in the end all are
+6. An entry whose key is there already, or which holds a slur or an obscenity, is generated again; in the end all are
    shuffled.
 
 Each center has a stream of random numbers of its own. The templates are in wordnet_templates.tsv.
@@ -112,8 +112,8 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
     while len(entries) < size:
         _add(entries, writer.alone(rng))
     order = keyed(seed, "independent", OWNER, "order", 0).permutation(len(entries))
-    found = list(entries.values())
-    return [found[row] for row in order]
+    queries = list(entries.values())
+    return [queries[row] for row in order]
 
 
 def _add(entries: dict[str, Entry], entry: Entry) -> None:
@@ -146,8 +146,8 @@ class _Writer:
         """Return the concepts nearby that have words: above, beside, and two levels below."""
         below = _below(self._synsets, [id])
         above = self._synsets[id].targets("hypernym", "instance_hypernym")
-        found = dict.fromkeys([*above, *_below(self._synsets, above), *below, *_below(self._synsets, below)])
-        return [near for near in found if near in self._words and near != id]
+        related = dict.fromkeys([*above, *_below(self._synsets, above), *below, *_below(self._synsets, below)])
+        return [near for near in related if near in self._words and near != id]
 
     def crowd(self, rng: np.random.Generator, center: str) -> Iterator[Entry]:
         """Write queries about a center and its neighbors; the same may come twice."""
@@ -188,8 +188,8 @@ def _kinds(synsets: Mapping[str, Synset]) -> dict[str, str]:
 
 
 def _below(synsets: Mapping[str, Synset], ids: Sequence[str]) -> list[str]:
-    found = (below for id in ids for below in synsets[id].targets("hyponym", "instance_hyponym"))
-    return list(dict.fromkeys(found))
+    children = (below for id in ids for below in synsets[id].targets("hyponym", "instance_hyponym"))
+    return list(dict.fromkeys(children))
 
 
 def _common_words(synset: Synset, counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -209,8 +209,8 @@ def _at(members: Sequence[T], share: float) -> T:
 @functools.cache
 def _templates() -> dict[str, list[str]]:
     text = files("quipukit.collections").joinpath("wordnet_templates.tsv").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for line in text.splitlines()[1:]:
         kind, template = line.split("\t")
-        found.setdefault(kind, []).append(template)
-    return found
+        by_kind.setdefault(kind, []).append(template)
+    return by_kind

@@ -34,7 +34,7 @@ class Comparison:
     they are not available), p, p_holm. ``settings``: mechanism, parameter, value, side, attacker and persona (empty for
     utility), measure (empty for risk), and the same numbers.
     ``differs``: what, first, second, from the manifests. ``queries`` are those of the first, of the second and of both;
-    ``paired`` tells whether differences were formed query by query.
+    ``paired`` says whether differences were formed query by query.
     """
 
     measure: str
@@ -128,7 +128,7 @@ def compare_results(
 
 
 def _one_n(first: "Result", second: "Result", n: int | None) -> "tuple[Result, Result, list[str]]":
-    """Return both results at one N, and what to say about it; results of one N are compared whatever it is."""
+    """Return both results at one N, and what to say about it; results of one N are compared at that N."""
     sweeps = [one for one in (first, second) if one.is_sweep]
     if not sweeps:
         return (first, second, []) if n is None else (first.at(n), second.at(n), [])
@@ -141,8 +141,8 @@ def _one_n(first: "Result", second: "Result", n: int | None) -> "tuple[Result, R
         )
     chosen = shared[-1] if n is None else n
     others = sorted({other for one in sweeps for other in one.ns} - {chosen})
-    told = [f"With {chosen} variants per query; there is also N = {', '.join(map(str, others))}."] if others else []
-    return first.at(chosen), second.at(chosen), told
+    notes = [f"With {chosen} variants per query; there is also N = {', '.join(map(str, others))}."] if others else []
+    return first.at(chosen), second.at(chosen), notes
 
 
 def _measure(first: "Result", second: "Result", measure: str | None) -> str:
@@ -188,7 +188,7 @@ def _cut(
 def _pairing(
     first: "Result", second: "Result", frames: list[tuple[pd.DataFrame, pd.DataFrame]]
 ) -> tuple[bool, tuple[set[str], set[str]], list[str]]:
-    """Tell whether the results are of the same queries, which both sent and both judged, and what to say about it."""
+    """Return whether both results sent and judged the same queries, and what to say about it."""
     texts = [dict(zip(result.queries["qid"], result.queries["query"], strict=True)) for result in (first, second)]
     sent, judged = ([set(pair[side]["qid"]) for pair in frames] for side in (0, 1))
     shared = sent[0] & sent[1], judged[0] & judged[1]
@@ -197,7 +197,7 @@ def _pairing(
     if shared[0].isdisjoint(shared[1]):
         return False, shared, [f"The results have no query id in common that both judged, {unpaired}."]
     if other:
-        # Ids are told, never texts.
+        # Ids are shown, never texts.
         return False, shared, [f"Of {len(shared[0])} shared query ids {other} have another text, {unpaired}."]
     notes = []
     for what, own, both in (("queries", sent, shared[0]), ("judged queries", judged, shared[1])):
@@ -208,7 +208,7 @@ def _pairing(
 
 
 def _barred(first: "Result", second: "Result") -> dict[Score, dict[str, str]]:
-    """Return the mechanisms that neither score, or QuIPU, can compare whatever their curves are, and why."""
+    """Return the mechanisms that neither score, or QuIPU, can compare for any curve, and why."""
     names = [name for name in first.mechanisms if name in second.mechanisms]
     if not (first.in_log and second.in_log):
         return {score: dict.fromkeys(names, NO_ORIGINALS) for score in SCORES}

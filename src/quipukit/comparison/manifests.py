@@ -9,7 +9,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from quipukit.results import Result
 
-# Told elsewhere: settings by name, queries by count, systems and measures by choice.
+# Reported elsewhere: settings by name, queries by count, systems and measures by choice.
 _TOLD = ("form", "specs", "skipped", "examples", "queries", "systems", "measures")
 _HASH = "fingerprint"
 _WIDTH = 40
@@ -23,9 +23,9 @@ def manifest_differences(first: "Result", second: "Result", systems: tuple[str, 
         for what in dict.fromkeys([*facts[0], *facts[1]])
         if facts[0].get(what) != facts[1].get(what)
     ]
-    # A fingerprint is worth telling only where nothing else says that this part is another one.
-    told = {what.split(".")[0] for what, *_ in rows if not what.endswith(_HASH)}
-    rows = [row for row in rows if not (row[0].endswith(_HASH) and row[0].split(".")[0] in told)]
+    # A fingerprint is worth reporting only if nothing else says that this part differs.
+    reported = {what.split(".")[0] for what, *_ in rows if not what.endswith(_HASH)}
+    rows = [row for row in rows if not (row[0].endswith(_HASH) and row[0].split(".")[0] in reported)]
     return pd.DataFrame(rows, columns=["what", "first", "second"])
 
 

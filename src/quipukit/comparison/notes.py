@@ -69,8 +69,8 @@ def not_ranked(scores: pd.DataFrame) -> list[str]:
 
 def log_ceilings(first: "Result", second: "Result") -> list[str]:
     """Say where the attacker's log lacks originals, which is a ceiling for every risk."""
-    told = (("first", first.log_ceiling), ("second", second.log_ceiling))
-    return [f"In the {which} {ceiling}" for which, ceiling in told if ceiling]
+    ceilings = (("first", first.log_ceiling), ("second", second.log_ceiling))
+    return [f"In the {which} {ceiling}" for which, ceiling in ceilings if ceiling]
 
 
 def attackers_in_one(sides: list[Grids]) -> list[str]:
@@ -101,7 +101,7 @@ def few_queries(sizes: list[int]) -> list[str]:
 
 
 def few_replicates(settings: set[Setting], replicates: int, level: float) -> list[str]:
-    """Say where no setting could be significant, whatever it is."""
+    """Say where no setting could possibly be significant."""
     least = 2 * len(settings) / (replicates + 1)
     if least < 1 - level:
         return []

@@ -102,7 +102,7 @@ def read_model(name: str, folder: Path) -> ModelFiles:
 
 def weights(folder: Path) -> list[Path]:
     """Return the files of a transformer's weights."""
-    return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
+    return next((files for pattern in _WEIGHTS if (files := sorted(folder.glob(pattern)))), [])
 
 
 def find_model(name: str) -> Path:
@@ -132,10 +132,12 @@ def _snapshot(name: str, online: bool) -> Path | None:
     # Weights twice, in both formats, would double the download: the older one only where there is no other.
     for unused in ((*_UNUSED, "*.bin"), _UNUSED):
         try:
-            found = huggingface_hub.snapshot_download(name, local_files_only=not online, ignore_patterns=list(unused))
+            snapshot = huggingface_hub.snapshot_download(
+                name, local_files_only=not online, ignore_patterns=list(unused)
+            )
         except (OSError, ValueError, httpx.HTTPError):
             return None
-        folder = Path(found)
+        folder = Path(snapshot)
         modules = _modules(folder)
         if weights(_inside(folder, modules[0]) if modules else folder):
             return folder

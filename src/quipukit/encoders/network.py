@@ -42,7 +42,7 @@ class Network:
                 self._longest = files.recipe.max_length
                 self._tokens = _tokenizer(files)
                 self._forward, self.dimension = (_plain if files.plain else _with_modules)(files)
-        except Exception as fault:  # transformers, tokenizers and safetensors raise whatever they like
+        except Exception as fault:  # transformers, tokenizers and safetensors raise exceptions of any type
             reason = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
             raise ResourceError(f"{files.folder} cannot be loaded as an encoder ({reason}).") from fault
 

@@ -1,11 +1,11 @@
-"""An append-only file of vectors with an index of keys: complete or not there, whatever interrupts the writing.
+"""An append-only file of vectors with an index of keys: rows are complete or absent, wherever writing stops.
 
 Two files. ``rows`` holds the vectors, nothing else. ``index`` begins with a record that names the file (so that one
-deleted and made anew is not taken for the old one); then follows a record for every row, with its key (128 bits) and
-a checksum over the key and the row. An append writes the rows, waits until they are on the disk, and only then writes
-their records. What a crash leaves is therefore rows without records, or part of a record: both are cut off before
-the next append. Readers take no lock, since a record never precedes its row; writers take turns by a lock on a file,
-which the system releases when a process dies. A row that does not agree with its checksum counts as missing.
+deleted and created again is not taken for the old one); then follows a record for every row, with its key (128 bits)
+and a checksum over the key and the row. An append writes the rows, waits until they are on the disk, and only then
+writes their records. What a crash leaves is therefore rows without records, or part of a record: both are cut off
+before the next append. Readers take no lock, since a record never precedes its row; writers take turns by a lock on a
+file, which the system releases when a process dies. A row that does not agree with its checksum counts as missing.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class RowMemory:
 
     def __init__(self, dimension: int) -> None:
         """Begin with nothing."""
-        self._matrix = np.empty((0, dimension), np.float32)  # with room to grow
+        self._matrix = np.empty((0, dimension), np.float32)  # with capacity to grow
         self._count = 0
         self._places: dict[bytes, int] = {}
 
@@ -122,8 +122,8 @@ class RowFile:
         place = np.searchsorted(known[:, 0], keys[:, 0], side="right", sorter=self._order) - 1
         rows = self._order[np.maximum(place, 0)]
         rows[(place < 0) | (known[rows] != keys).any(axis=1)] = -1
-        found = np.unique(rows[rows >= 0])
-        self._check(found[~self._sound[found]])
+        present = np.unique(rows[rows >= 0])
+        self._check(present[~self._sound[present]])
         rows[(rows >= 0) & ~self._sound[rows]] = -1
         return rows
 

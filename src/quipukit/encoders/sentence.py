@@ -1,9 +1,8 @@
 """Transformer encoders: MiniLM, which comes with the package, and any other by name or path.
 
-Ordinary batching pads texts to the longest of their batch, and the last bits of a vector then depend on its
-neighbors. Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and
-every batch runs in one single-threaded torch: a vector is bitwise the same whatever the order, the subset and the
-number of threads.
+Ordinary batching pads texts to the longest of their batch, and the last bits of a vector then depend on its neighbors.
+Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and every batch runs
+in one single-threaded torch: a vector is bitwise the same for any order, subset and number of threads.
 """
 
 import dataclasses

@@ -6,7 +6,7 @@ with the secret of this installation, so that nobody can look up a guess. But a 
 for the models are public. Hence two kinds of store:
 
 - `EncodingStore`, the shared cache, is for texts that say nothing about the user: a query log, *all* documents of a
-  collection. Which of them are there must not depend on a query either: the documents that a query found tell it.
+  collection. Which of them are there must not depend on a query either: the documents that a query found reveal it.
 - `PrivateStore` reads that cache and never writes to it. What it has to encode stays in memory, or in the folder of a
   run, which holds the queries anyway.
 """
@@ -60,7 +60,7 @@ class EncodingStore:
     def ensure(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> Encodings:
         """Encode what is not there yet and return a view on the vectors of all texts.
 
-        New vectors are saved while they are made, so that an interrupted run goes on where it stopped.
+        New vectors are saved while they are made, so that an interrupted run resumes where it stopped.
         ``progress(done, total)`` counts the texts that had to be encoded.
         """
         keys = self.keys(texts, kind)

@@ -28,7 +28,7 @@ class StoredEncoder(Encoder):
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
-        """Return the number of coordinates of a vector; some encoders load their model to tell."""
+        """Return the number of coordinates of a vector; some encoders load their model for it."""
         return self._store.encoder.dimension
 
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:

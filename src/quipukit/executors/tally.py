@@ -32,7 +32,7 @@ class Tally:
             self._show(self._done + amount)
 
     def reach(self, done: float) -> None:
-        """Count that so much is done in all, of which ``add`` may have told before."""
+        """Set how much is done in total, including what ``add`` has counted."""
         with self._lock:
             self._show(max(self._done, done))
 

@@ -66,7 +66,7 @@ class Artifacts:
     """The artifacts of one experiment."""
 
     def __init__(self, folder: Path, report: Callable[[str], None] = lambda line: None) -> None:
-        """Open the artifacts of a run's folder; ``report`` is told of damaged files."""
+        """Open the artifacts of a run's folder; ``report`` is called for damaged files."""
         self.folder = folder
         self._report = report
         self._verified: dict[Path, Record] = {}
@@ -76,7 +76,7 @@ class Artifacts:
         return self.folder / FOLDER / table / f"{key}.parquet"
 
     def has(self, table: str, key: str) -> bool:
-        """Tell whether an artifact is finished and undamaged."""
+        """Return whether an artifact is finished and undamaged."""
         path = self.path(table, key)
         return path in self._verified or self._read(path) is not None
 

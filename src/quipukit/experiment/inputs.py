@@ -73,12 +73,12 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     if given is not None:
         given = given[given["qid"].isin(set(queries["qid"]))].reset_index(drop=True)  # fewer, where topics says so
         for system in options.remote[:1]:
-            # Whether by design or by chance, nobody can say. What stands beside them in a file is an original, too.
+            # Whether by design or by chance, nobody can say. The originals in the same file count too.
             known = [queries] if originals is None else [queries, originals]
             check_consent(given, system, known, options.send_originals)
         theirs = _settings_of(given)
         variants = [max((setting.n for setting in theirs), default=1)]
-        # The references are ours: nothing hidden and everything hidden, beside whatever was done elsewhere.
+        # The references are ours: nothing hidden and everything hidden, next to the settings made elsewhere.
         names = {setting.mechanism for setting in theirs}
         settings = [*theirs, *(one for one in settings if one.n == options.n[-1] and one.mechanism not in names)]
     log = _log(options, objects.log, collection)
@@ -208,7 +208,7 @@ def _log(options: Options, log: "QueryLog | Iterable[str] | None", collection: C
 
 
 def source_name(source: str | os.PathLike[str] | None, fallback: str) -> str:
-    """Return what a source is called in a result: of a path the last part, for the rest tells about a machine."""
+    """Return what a source is called in a result: of a path the last part, because the rest describes a machine."""
     if source is None:
         return fallback
     text = os.fspath(source)

@@ -117,7 +117,7 @@ class Options:
 
     @property
     def private(self) -> bool:
-        """Tell whether no original may be sent: where a system is over the network, unless the user allows it."""
+        """Return whether no original may be sent: where a system is over the network, unless the user allows it."""
         return bool(self.remote) and not self.send_originals
 
     @property

@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def judged(self) -> bool:
-        """Tell whether utility can be measured."""
+        """Return whether utility can be measured."""
         return not self.qrels.empty
 
     # --- cells, in the order of the plan ---

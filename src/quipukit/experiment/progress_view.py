@@ -13,7 +13,7 @@ _LINE_SECONDS = 10.0
 
 
 def in_notebook() -> bool:
-    """Tell whether a notebook shows what we print."""
+    """Return whether a notebook shows what we print."""
     ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = type(ask()) if ask is not None else object
     return shell.__name__ == "ZMQInteractiveShell" or "google.colab" in shell.__module__
@@ -24,7 +24,7 @@ class ProgressView(ProgressListener):
 
     @staticmethod
     def wanted() -> bool:
-        """Tell whether anyone watches: at a terminal or in a notebook, and not in the log of a script."""
+        """Return whether anyone watches: at a terminal or in a notebook, and not in the log of a script."""
         return sys.stderr.isatty() or in_notebook()
 
     def __init__(self) -> None:

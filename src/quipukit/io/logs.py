@@ -54,7 +54,7 @@ def _without_header(path: Path, rows: list[Row]) -> list[str]:
 
 
 def _are_ids(first: list[str], second: list[str]) -> bool:
-    """Tell whether the first column can only be ids, and the second only queries.
+    """Return whether the first column can only be ids, and the second only queries.
 
     Ids differ, hold a digit and no space. Counts are numbers that repeat or fall; and a second column of nothing but
     numbers is more likely counts than queries.

@@ -15,7 +15,7 @@ _PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
 
 
 def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read obfuscated queries, a file or a folder of files; return them and the originals that stand beside them.
+    """Read obfuscated queries, a file or a folder of files; return them and the originals in the same file.
 
     Our own layout carries no originals, so that the second table is empty. The published one
     (id, text, obfuscatedText, mechanism, epsilon or level) does. ``attrs["noise"]`` of the first table is what the

@@ -23,7 +23,7 @@ _BROKEN = re.compile("[\ud800-\udfff]")
 
 
 def file_kind(path: Path) -> str:
-    """Return the ending that tells the format, without regard to compression.
+    """Return the ending that names the format, without regard to compression.
 
     >>> file_kind(Path("topics.tsv.gz"))
     '.tsv'
@@ -67,11 +67,11 @@ def read_rows(path: Path) -> Iterator[Row]:
     TSV knows no quoting: a tab ends a field, a line end ends a row, and a quotation mark is one. CSV is as the csv
     module writes it, and a quotation mark that is out of place stops.
     """
-    found = False
+    any_line = False
     for row in _csv_rows(path) if file_kind(path) == ".csv" else _tab_rows(path):
-        found = True
+        any_line = True
         yield row
-    if not found:
+    if not any_line:
         raise FileError(f"{path} is empty; write one row per line.")
 
 
@@ -88,7 +88,7 @@ def with_width(path: Path, rows: Iterable[Row], width: int, shape: str) -> Itera
 
 
 def is_header(first: str, second: str, ids: Collection[str], texts: Collection[str]) -> bool:
-    """Tell whether the two fields of a first line are names of columns, of which one at least is known.
+    """Return whether the two fields of a first line are names of columns, of which one at least is known.
 
     >>> is_header("number", "query", {"qid"}, {"query"}), is_header("12", "query", {"qid"}, {"query"})
     (True, False)

@@ -46,8 +46,9 @@ def bootstrap_scores(
     error (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the
     utility of Identity, as far as these queries know it, and over 1 where Identity is absent.
 
-    The ends of an interval are NaN where the queries cannot tell them: where all say the same, and where the attacker
-    found fewer than two queries at any setting, for draws of queries know nothing of hits that none of them had.
+    The ends of an interval are NaN where the queries cannot determine them: where all say the same, and where the
+    attacker found fewer than two queries at any setting, for draws of queries know nothing of hits that none of them
+    had.
     """
     sides = pair_sides(risks, utilities, hides_more)
     curves = sides.curves()

@@ -9,8 +9,8 @@ For a word x and the output M(x) of a mechanism:
 - the entropy of M(x) in bits, and its min-entropy -log2 max_y P(y | x).
 
 Mechanisms with a law P(y | x) are asked for it; of the others R outputs are drawn and counted, and the entropy gets the
-Miller-Madow correction (distinct - 1) / (2 R ln 2). A word tells about itself, so that results are per word of a
-sample: look at the distribution, not at the mean alone.
+Miller-Madow correction (distinct - 1) / (2 R ln 2). A word reveals something about itself, so that results are per word
+of a sample: look at the distribution, not at the mean alone.
 
 Reference: Feyisetan, Balle, Drake, Diethe. Privacy- and utility-preserving textual analysis via calibrated multivariate
 perturbations. WSDM 2020.

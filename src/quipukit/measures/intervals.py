@@ -169,7 +169,7 @@ def _stakes(queries: int, alpha: float) -> Floats:
 
 
 def _least(holds: Callable[[int], bool], above: int = 0) -> float:
-    """Return the least whole number above another for which a condition holds that, once it holds, goes on to."""
+    """Return the least whole number above another that meets a condition which, once met, stays met."""
     low, high = above, above + 1
     while not holds(high):
         low, high = high, 2 * high

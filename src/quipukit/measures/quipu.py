@@ -17,7 +17,7 @@ between the end points and the diagonal:
 What to know before comparing scores: points that coincide score 0 wherever they lie; reversing the order flips the
 sign; the range [-1, 1] holds where s never turns; and a leaky setting can raise the score, so that only grids that
 span comparable parts of the diagonal are comparable. A curve that spans less than a tenth of the diagonal scores close
-to 0 whatever it does, and one that ends at a lower s than it begins with has the sign of its opposite, most likely
+to 0 for any shape, and one that ends at a lower s than it begins with has the sign of its opposite, most likely
 because nobody said that larger values hide more; neither is ever ranked (`why_unranked`). The companions (hypervolume,
 best utility under a risk budget) do not depend on the order and never fall when a setting is added.
 
@@ -100,7 +100,7 @@ class QuipuScore:
 
     @property
     def rankable(self) -> bool:
-        """Tell whether the score may be ranked among others: see `why_unranked`."""
+        """Return whether the score may be ranked among others: see `why_unranked`."""
         return not self.unranked
 
     @property
@@ -127,13 +127,13 @@ class QuipuScore:
                 "of its opposite and is not ranked; if larger values hide more, declare hides_more."
             )
         if self.monotone:
-            told = f"{self.points} points run along the diagonal without turning ({where}), so the score is in [-1, 1]."
+            text = f"{self.points} points run along the diagonal without turning ({where}), so the score is in [-1, 1]."
         else:
-            told = (
+            text = (
                 f"s falls by {self.backward:.3g} in all on its way ({where}): parts that run backwards count with the "
                 "opposite sign, and the range [-1, 1] is not assured."
             )
-        return told + why
+        return text + why
 
 
 def quipu_score(

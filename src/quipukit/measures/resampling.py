@@ -4,7 +4,7 @@ Everything here works on one number per query (rows) whose mean is the statistic
 
 **Interval.** Queries are drawn with replacement, and every draw is divided by its own standard error: the bootstrap-t
 (Efron 1982; Hall 1988). The quantiles of these quotients follow a skewed sample; where they lie nearer than Student's,
-as they may for few or coarse scores, Student's are taken. Queries that all tell the same, or a single one, tell nothing
+as they may for few or coarse scores, Student's are taken. Queries that all say the same, or a single one, say nothing
 about what another would: there the ends are NaN, not available.
 
 **Test.** p is the larger of two. The first exchanges labels: if it makes no difference which of two results a score
@@ -81,7 +81,7 @@ def flip_bound(differences: Floats) -> float:
 
         P(|sum of +-d| >= |sum of d|) <= 2 exp(-(sum of d)^2 / (2 sum of d^2))
 
-    Draws cannot tell p-values below one over their number, as a correction for many settings calls for.
+    Draws cannot resolve p-values below one over their number, as a correction for many settings calls for.
     """
     squares = float((differences**2).sum())
     return min(1.0, 2 * math.exp(-(float(differences.sum()) ** 2) / (2 * squares))) if squares > 0 else 1.0

@@ -131,7 +131,7 @@ def persona_of(measure: str) -> str:
 
 
 def is_persona(name: str) -> bool:
-    """Tell whether a name is that of a persona: lazy, active, active@K or motivated.
+    """Return whether a name is that of a persona: lazy, active, active@K or motivated.
 
     >>> is_persona("active@20"), is_persona("QuIA")
     (True, False)
@@ -149,7 +149,7 @@ def risk_label(attacker: str, persona: str, several: bool) -> str:
 
 
 def are_hits(measure: str, seeds: int) -> bool:
-    """Tell whether the risks of queries are hits, 1 or 0 but for ties: P@1 and R@k are, but not as means over seeds.
+    """Return whether the risks of queries are hits, 1 or 0 but for ties: P@1 and R@k are, but not as means over seeds.
 
     >>> are_hits("R@10", 1), are_hits("R@10", 3), are_hits("RR", 1)
     (True, False, False)

@@ -118,7 +118,7 @@ class Curve:
 
     @property
     def name(self) -> tuple[str, str, str, str]:
-        """Return what tells it apart: see ``CURVE_NAME``."""
+        """Return what identifies it: see ``CURVE_NAME``."""
         return (self.mechanism, self.attacker, self.persona, self.measure)
 
 

@@ -1,4 +1,4 @@
-"""Traditional measures of likeness: how near an obfuscated query stays to the original, in words and in meaning.
+"""Traditional measures of similarity: how near an obfuscated query stays to the original, in words and in meaning.
 
 They say how much a text changed, not what an attacker gains: a query can change beyond recognition and still be the
 nearest entry of a log. All comparisons are of keys (case-folded, white space collapsed).
@@ -20,7 +20,7 @@ from quipukit.text import key, tokenize
 
 Floats = NDArray[np.float64]
 
-# Pairs of vectors multiplied at once: some tens of megabytes, whatever the number of rows.
+# Pairs of vectors multiplied at once: some tens of megabytes, for any number of rows.
 _BLOCK = 16_384
 
 

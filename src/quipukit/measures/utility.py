@@ -27,7 +27,8 @@ def utility(
     that found nothing at all has no row in a run; give ``settings`` (the obfuscated queries will do) to have it scored
     0 too.
 
-    All judged queries count, sent or not: a run cannot tell. Where only some were sent, give their ids as ``queries``.
+    All judged queries count, sent or not: a run does not show it. Where only some were sent, give their ids as
+    ``queries``.
     """
     judged = _relevant(qrels, queries)
     ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()

@@ -116,10 +116,10 @@ class AEA(QueryMechanism):
                 if self.keep_stopwords:
                     choices.append((token,))
                 continue
-            found = self._without(_relatives(self.wordnet, token, self.level, self._senses), forms)
-            if found:
+            relatives = self._without(_relatives(self.wordnet, token, self.level, self._senses), forms)
+            if relatives:
                 replaced += 1
-                choices.append((token, *found) if self.include_original else found)
+                choices.append((token, *relatives) if self.include_original else relatives)
             else:
                 flags["oov"] = flags.get("oov", 0) + 1
                 if self.oov == "keep":

@@ -148,7 +148,7 @@ class Mechanism(ABC):
 
     @property
     def by_query(self) -> bool:
-        """Tell whether the law of a word depends on the query that it stands in."""
+        """Return whether the law of a word depends on the query that it stands in."""
         return False
 
     def word_law(self, word: str) -> "WordLaw":
@@ -199,7 +199,7 @@ class Mechanism(ABC):
     ) -> list[list[Variants]]:
         """Obfuscate (qid, query) pairs with every mechanism of a group; element [m][q] is mechanism m on query q.
 
-        All members of ``group`` have the same ``batch_key``. ``tick`` is told how many (mechanism, query) pairs
+        All members of ``group`` have the same ``batch_key``. ``tick`` is called with how many (mechanism, query) pairs
         are done; its arguments add up to len(group) * len(queries).
         """
 
@@ -222,9 +222,9 @@ class QueryMechanism(Mechanism):
     ) -> list[list[Variants]]:
         def one(mechanism: "QueryMechanism", qid: str, query: str) -> Variants:
             owner = streams.owner(mechanism)
-            found = mechanism.variants(query, n, lambda variant: streams.stream(owner, qid, query, variant))
+            variants = mechanism.variants(query, n, lambda variant: streams.stream(owner, qid, query, variant))
             tick(1)
-            return found
+            return variants
 
         return [[one(mechanism, qid, query) for qid, query in queries] for mechanism in group]
 

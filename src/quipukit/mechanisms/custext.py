@@ -33,7 +33,7 @@ class CusText(ExponentialSampling):
     words as they are.
 
     Guarantee: with ``groups``, epsilon-DP among the words of one group (scores have range 1 and the output sets
-    coincide); words of different groups are told apart with certainty. With ``topk``, none: the sets differ from
+    coincide); words of different groups can be distinguished with certainty. With ``topk``, none: the sets differ from
     word to word, so an output can be impossible under one word and likely under its neighbor. With
     ``keep_stopwords``, none: a stop word that is sent tells that it was asked for.
 

@@ -133,8 +133,8 @@ class FEA(QueryMechanism):
         """Return the words and stems that must not appear in a variant of the query."""
         # Every way of dividing the query counts, so that no part of "l'amour-propre" slips through.
         own = {*tokenize(query), *text_words(query), *_RUN.findall(key(query))}
-        found = own.union(*(_relatives(self.wordnet, word) for word in own - STOP_WORDS))
-        return frozenset(found.union(stem for stem in stems(found) if len(stem) > 2))
+        related = own.union(*(_relatives(self.wordnet, word) for word in own - STOP_WORDS))
+        return frozenset(related.union(stem for stem in stems(related) if len(stem) > 2))
 
     def _best(self, query: str, n: int) -> list[str]:
         index = self.index
@@ -167,8 +167,8 @@ class FEA(QueryMechanism):
             with np.errstate(divide="ignore"):
                 scores = np.log(hits * len(index) / (matched * len(targets)))
         else:
-            found = (ranks >= 0) & (ranks < self.depth)
-            gains = np.where(found, 1 / np.log2(np.maximum(ranks, 0) + 2.0), 0.0)
+            in_depth = (ranks >= 0) & (ranks < self.depth)
+            gains = np.where(in_depth, 1 / np.log2(np.maximum(ranks, 0) + 2.0), 0.0)
             ideal = (1 / np.log2(np.arange(min(len(targets), self.depth)) + 2.0)).sum()
             # Sorted before they are added: the same ranks must give the same sum, whoever has which.
             scores = np.sort(gains, axis=1).sum(axis=1) / ideal
@@ -216,14 +216,14 @@ def windows(tokens: Sequence[int], size: int) -> list[tuple[int, ...]]:
 
 def window_queries(sequences: Sequence[Sequence[int]], window: int) -> Table:
     """Return the distinct windows without their sensitive words (-1) and repetitions, padded with -1."""
-    found: dict[tuple[int, ...], tuple[int, ...]] = {}
+    distinct: dict[tuple[int, ...], tuple[int, ...]] = {}
     for sequence in sequences:
         for run in windows(sequence, window):
             terms = tuple(dict.fromkeys(term for term in run if term >= 0))
             if terms:
-                found.setdefault(tuple(sorted(terms)), terms)
-    table = np.full((len(found), max(map(len, found), default=0)), -1, np.int64)
-    for row, terms in zip(table, found.values(), strict=True):
+                distinct.setdefault(tuple(sorted(terms)), terms)
+    table = np.full((len(distinct), max(map(len, distinct), default=0)), -1, np.int64)
+    for row, terms in zip(table, distinct.values(), strict=True):
         row[: len(terms)] = terms
     return table
 
@@ -277,7 +277,7 @@ def _minimal(candidates: Table, qualified: NDArray[np.bool_]) -> NDArray[np.bool
 
 
 def marked_offensive(entry: str) -> bool:
-    """Tell whether a dictionary's entry marks its words as slurs, insults or obscenities; examples do not count.
+    """Return whether a dictionary's entry marks its words as slurs, insults or obscenities; examples do not count.
 
     >>> marked_offensive("paleface: (slang) a derogatory term for a white person")
     True

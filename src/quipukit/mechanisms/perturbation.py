@@ -170,13 +170,13 @@ def _obfuscate_pieces(
 
     noisy = base_of >= 0
     epsilons = np.array(sorted({member.epsilon for member in members}))
-    found, distance = nearest_two(
+    nearest, distance = nearest_two(
         vectors.matrix, vectors.half_norms, bases, base_of[noisy], directions[noisy], radii[noisy, None] / epsilons
     )
     for member in members:
         column = int(np.searchsorted(epsilons, member.epsilon))
         rows = np.where(site_of == KEEP, KEEP, UNSET)
-        rows[noisy] = member.choose(found[:, column], distance[:, column], coins[noisy])
+        rows[noisy] = member.choose(nearest[:, column], distance[:, column], coins[noisy])
         rows[site_of == UNIFORM] = uniform_rows(coins[site_of == UNIFORM], len(vectors))
         start = 0
         for piece in pieces:

@@ -63,9 +63,9 @@ class Sampling(WordMechanism):
         """Return what the law at a place needs to know; by default all words by distance."""
         from quipukit.vectors.nearest import distances
 
-        found = distances(self.vectors.matrix, place.point)
-        order = np.argsort(found, kind="stable")
-        return SortedRow(order, found[order])
+        distance = distances(self.vectors.matrix, place.point)
+        order = np.argsort(distance, kind="stable")
+        return SortedRow(order, distance[order])
 
     def query_context(self, places: "Sequence[Place]") -> Any:
         """Return what a law that looks at the query as a whole (``by_query``) needs to know of its places, once."""

@@ -81,13 +81,13 @@ class WordMechanism(Mechanism):
         return len(self.tokens(query))
 
     def passes(self, word: str) -> bool:
-        """Tell whether a word of the vocabulary is sent as it is, by the mechanism's own definition."""
+        """Return whether a word of the vocabulary is sent as it is, by the mechanism's own definition."""
         return False
 
     @property
     @abstractmethod
     def promise(self) -> Guarantee:
-        """Return what is promised for words that the mechanism replaces, whatever the policy for the others.
+        """Return what is promised for words that the mechanism replaces, regardless of the policy for the others.
 
         It speaks for the class that defines it, and for those that it derives from. Where a subclass changes anything
         that the law of the words may depend on, the promise is not its own, and nothing is guaranteed.
@@ -163,7 +163,7 @@ class Sites:
         """Join the chosen rows (tokens x variants) to texts, query by query."""
         if ((chosen < 0) & (chosen != KEEP)).any() or ((chosen == KEEP) & (self.site_of != KEEP)[:, None]).any():
             raise RuntimeError("a token was left without a replacement; nothing is sent")
-        found = []
+        results = []
         for query, flags in enumerate(self.flags):
             span = self.span(query)
             kept = self.words[span]
@@ -174,8 +174,8 @@ class Sites:
                 )
                 for variant in range(chosen.shape[1])
             ]
-            found.append(Variants(texts, flags))
-        return found
+            results.append(Variants(texts, flags))
+        return results
 
 
 def find_sites(mechanism: WordMechanism, queries: Sequence[tuple[str, str]]) -> Sites:

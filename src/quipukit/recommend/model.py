@@ -64,7 +64,7 @@ class Recommendation:
     Where nothing is certified, ``candidate`` is the best of those whose mean risk keeps the budget on these queries,
     and ``candidate_needs`` how many queries like these it would take to certify it; ``least_risky`` has the least mean
     risk, and needs ``least_needs``; ``any_needs`` is what a setting without a single hit would need. ``within_risk`` is
-    the best within the budget whatever its utility, ``within_utility`` the least risky one that reaches
+    the best within the budget at any utility, ``within_utility`` the least risky one that reaches
     ``min_utility``, both by their means.
 
     ``attacker`` and ``persona`` say whose risk it is; ``other_attackers`` and, of a sweep over N, ``other_ns`` are not

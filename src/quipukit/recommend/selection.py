@@ -69,8 +69,8 @@ def recommend(
     original = original_utility(grid)
 
     table = pd.DataFrame([grid.settings[number] for number in candidates], columns=list(SETTING))
-    told = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing"]
-    table = table.merge(result.settings[told], on=list(SETTING), validate="1:1").astype({"private": bool})
+    columns = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing"]
+    table = table.merge(result.settings[columns], on=list(SETTING), validate="1:1").astype({"private": bool})
     high = upper_bounds(found_out, alpha, hits=hits)
     table = table.assign(
         risk=r,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 CERTIFIED = "certified (statistics)"
 
-# A risk below this is told as none.
+# A risk below this is reported as none.
 _NOTHING = 1e-9
 
 # A setting that keeps less than this of the original's utility is not called of use without proof.
@@ -33,8 +33,8 @@ def sentence(advice: "Recommendation") -> str:
 
 
 def notes(advice: "Recommendation") -> tuple[str, ...]:
-    """Return what to know beside the sentence, a sentence or two each."""
-    return tuple(note for note in (tell(advice) for tell in _NOTES) if note)
+    """Return what to know besides the sentence, in a sentence or two each."""
+    return tuple(note for note in (write(advice) for write in _NOTES) if note)
 
 
 # --- the sentence -------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def _none_fits(advice: "Recommendation") -> str:
 
 
 def _seen(advice: "Recommendation", choice: "Choice") -> str:
-    """Tell what users find and what the attacker finds."""
+    """Say what users find and what the attacker finds."""
     if choice.kept is None:
         kept = f"users reach {advice.measure} {choice.utility:.2f}"
     elif choice.kept >= 1:

@@ -26,9 +26,9 @@ CORNERS = (
 
 
 def plane(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
-    """Return all curves against one attacker in one plane, with as many labels as there is room for."""
+    """Return all curves against one attacker in one plane, with as many labels as fit."""
     with styled():
-        # A square of 4.1 inches, and beside it room for all names, the longest included.
+        # A square of 4.1 inches, and space next to it for all names, the longest included.
         names = [*view.mechanisms, *view.references]
         width, height = 5.7 + 0.055 * min(32, max(25, *map(len, names))), max(4.75, 0.52 * len(names) + 0.5)
         figure = new_figure(width, height)

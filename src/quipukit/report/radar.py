@@ -54,7 +54,7 @@ def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFram
 
 
 def chosen_settings(settings: pd.DataFrame, epsilons: Sequence[float] = EPSILONS) -> pd.DataFrame:
-    """Return the settings of one mechanism that are shown where there is room for few; see `radar_frame`."""
+    """Return the settings of one mechanism that are shown where few fit; see `radar_frame`."""
     chosen = settings[settings["value"].isin(epsilons) & (settings["parameter"] == "epsilon")]
     if len(chosen) or len(settings) <= _PANELS:
         return chosen if len(chosen) else settings

@@ -77,7 +77,7 @@ class Result:
 
     @property
     def is_sweep(self) -> bool:
-        """Tell whether the experiment swept over several N, so that tables have a column ``n``."""
+        """Return whether the experiment swept over several N, so that tables have a column ``n``."""
         return isinstance(self.manifest.get("n"), list)
 
     def at(self, n: int) -> "Result":
@@ -107,7 +107,7 @@ class Result:
 
     @property
     def judged(self) -> bool:
-        """Tell whether utility was measured; without judgments there is risk alone."""
+        """Return whether utility was measured; without judgments there is risk alone."""
         return bool((self.scores["side"] == "utility").any())
 
     @property
@@ -134,7 +134,7 @@ class Result:
     def in_log(self) -> frozenset[str]:
         """Return the ids of the queries that the attacker's log holds: all where it was completed with the originals.
 
-        An original that the log lacks cannot be found, whatever is sent.
+        An original that the log lacks cannot be found, no matter what is sent.
         """
         log = self.manifest.get("log") or {}
         if log.get("inject", True):
@@ -150,7 +150,7 @@ class Result:
     def log_ceiling(self) -> str:
         """Return in words the ceiling that the attacker's log puts on every risk; empty where it holds all originals.
 
-        Where it holds none, every risk is 0 whatever is sent, and nothing is ranked by anyone.
+        Where it holds none, every risk is 0 no matter what is sent, and nothing is ranked.
         """
         if self.log_coverage >= 1:
             return ""

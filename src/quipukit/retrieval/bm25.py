@@ -95,21 +95,21 @@ class BM25(Shared, Retriever, Scorer):
         starts = np.concatenate([[0], np.cumsum([len(part) for part in terms])]).astype(np.int64)
         flat = np.concatenate([np.empty(0, np.int64), *terms])
         depth = min(depth, len(self.postings.docnos))
-        found = np.full((len(queries), depth), -1, np.int32)
+        documents = np.full((len(queries), depth), -1, np.int32)
         scores = np.empty((len(queries), depth))
         index = (self.postings.starts, self.postings.documents, self.postings.impacts, len(self.postings.docnos))
 
         def some(start: int) -> None:
             part = slice(start, start + _BLOCK)
-            top(flat, starts[start : start + _BLOCK + 1], *index, found[part], scores[part])
+            top(flat, starts[start : start + _BLOCK + 1], *index, documents[part], scores[part])
             if progress:
                 progress(min(start + _BLOCK, len(queries)), len(queries))
 
         in_threads(some, range(0, len(queries), _BLOCK))
-        counts = (found >= 0).sum(axis=1)
+        counts = (documents >= 0).sum(axis=1)
         docnos = self.postings.docnos
         return [
-            Ranking([docnos[row] for row in found[i, :count].tolist()], scores[i, :count])
+            Ranking([docnos[row] for row in documents[i, :count].tolist()], scores[i, :count])
             for i, count in enumerate(counts.tolist())
         ]
 

@@ -17,7 +17,7 @@ from quipukit.text import key, tokenize
 
 
 def are_originals(sent: Iterable[str], originals: Iterable[str]) -> NDArray[np.bool_]:
-    """Tell of every text whether it is one of the originals.
+    """Return for every text whether it is one of the originals.
 
     Two texts are the same to the reader of a query if the letters and digits of their tokens are: a question mark, a
     hyphen, an accent or a possessive that a mechanism lost makes no difference. So are two with the same words, in
@@ -31,12 +31,12 @@ def are_originals(sent: Iterable[str], originals: Iterable[str]) -> NDArray[np.b
     """
     known = {form for text in originals for form in _forms(text)}
     verdicts: dict[str, bool] = {}
-    found = []
+    flags = []
     for text in sent:
         if text not in verdicts:
             verdicts[text] = not known.isdisjoint(_forms(text))
-        found.append(verdicts[text])
-    return np.array(found, bool)
+        flags.append(verdicts[text])
+    return np.array(flags, bool)
 
 
 def check_flag(send_originals: object) -> None:
@@ -50,7 +50,7 @@ def check_consent(
 ) -> None:
     """Refuse to send to a system over the network what must not leave this machine.
 
-    That is: several settings about one query with common noise, whatever the user allows; and originals, unless they
+    That is: several settings about one query with common noise, even if the user allows it; and originals, unless they
     are allowed: what a mechanism sends by design, what any of the ``originals`` shows to be one, and what cannot be
     compared, for no original of it is known.
     """
@@ -68,7 +68,7 @@ def check_consent(
         )
     if not originals:
         raise InputError(
-            f"{system} is over the network, and nothing tells whether the table holds original queries; pass the "
+            f"{system} is over the network, and it is unknown whether the table holds original queries; pass the "
             "originals as queries=, or send_originals=True.",
             argument=("queries", "send_originals"),
         )
@@ -101,7 +101,7 @@ def _refuse_common_noise(obfuscated: pd.DataFrame, system: str) -> None:
 
 
 def sends_original(mechanism: str) -> bool:
-    """Tell whether a mechanism, by its name in a table, sends the original by design; unknown ones are not known to."""
+    """Return whether a mechanism, by its name in a table, sends the original by design; False for unknown ones."""
     try:
         return mechanism_class(spec(mechanism).name).sends_original
     except InputError:

@@ -77,7 +77,7 @@ def _from_netrc(host: str, netloc: str) -> str | None:
     if line is not None:  # outside of the except: its message may quote a password, and must not hang on ours
         where = f", line {line}" if line else ""
         raise InputError(f"{path}{where} cannot be read as netrc; fix it, or {_SET}.")
-    # By name alone: a default entry is no consent to send it to whatever host is asked.
+    # By name alone: a default entry is no consent to send it to any host that is asked.
     entry = entries.get(netloc) or entries.get(host)
     if entry is None or host == "default":
         return None

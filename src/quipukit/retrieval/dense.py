@@ -1,7 +1,7 @@
 """Dense retrieval and re-ranking: documents and queries as vectors of one encoder.
 
 A search needs the vectors of all documents: they are encoded once, ever, into the cache that all runs share. A
-re-ranker needs those of the documents that were found, and which were found tells the query: what the cache does not
+re-ranker needs those of the documents that were found, and which were found reveals the query: what the cache does not
 have anyway is encoded in memory. So are queries. An experiment keeps both in its own folder.
 """
 
@@ -34,7 +34,7 @@ class Dense(Retriever):
     """Exact search by an encoder's similarity over all documents of a collection.
 
     The documents are encoded at the first search (or by ``prepare``) into a memory-mapped store; an interrupted
-    run goes on where it stopped, and what is there is used again as long as collection and encoder stay the same.
+    run resumes where it stopped, and finished vectors are reused as long as collection and encoder stay the same.
     """
 
     def __init__(

@@ -173,7 +173,7 @@ class Solr(Engine):
 
     def prepare(self, query: str) -> str:
         """See Engine."""
-        # Old releases take what follows {! at the very beginning for parameters, whatever parser is chosen.
+        # Old releases take what follows {! at the very beginning for parameters, with any parser.
         return super().prepare(query).lstrip("{ ")
 
     def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
@@ -208,7 +208,7 @@ class SearXNG(Engine):
     """SearXNG's JSON answers: a document is a URL, and the score of the one at rank r is 1/r.
 
     It has no parameter for the depth: pages are fetched until there are enough results, or no new ones. Its own
-    scores begin anew on every page, so only the order is kept.
+    scores start over on every page, so only the order is kept.
     """
 
     kind = "searxng"
@@ -231,16 +231,16 @@ class SearXNG(Engine):
 
     def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
         """See Engine."""
-        found: dict[str, None] = {}
+        distinct: dict[str, None] = {}
         page, more = 1, True
-        while more and len(found) < depth:
+        while more and len(distinct) < depth:
             form = {**self.options, "q": text, "pageno": str(page)}
             call = Call("POST", f"{self.address}/search", params={"format": "json"}, form=form)
             urls = fetch(call, self._read_first if page == 1 else self._read)
-            more = not found.keys() >= set(urls)
-            found |= dict.fromkeys(urls)
+            more = not distinct.keys() >= set(urls)
+            distinct |= dict.fromkeys(urls)
             page += 1
-        return [(url, 1 / rank) for rank, url in enumerate(found, 1)]
+        return [(url, 1 / rank) for rank, url in enumerate(distinct, 1)]
 
     @staticmethod
     def _read(answer: Any) -> list[str]:

@@ -53,11 +53,11 @@ class Searcher:
             start, shard = task
             return _Scan(self, queries[start : start + size], depth).over(shard)
 
-        found = in_threads(scan, tasks)
+        shard_results = in_threads(scan, tasks)
 
         def decide(number: int) -> tuple[Positions, Scores]:
             block, place = divmod(number, size)
-            parts = [part[place] for part in found[block * len(shards) : (block + 1) * len(shards)]]
+            parts = [part[place] for part in shard_results[block * len(shards) : (block + 1) * len(shards)]]
             return self._best(queries[number], parts, depth)
 
         return in_threads(decide, range(len(queries)))
@@ -133,7 +133,7 @@ class _Scan:
         full = np.flatnonzero(np.diff(starts) >= self._depth)
         self._bar[full] = np.maximum(self._bar[full], score[starts[full] + self._depth - 1] - self._slack[full])
         keep = score >= self._bar[query]
-        # A crowd of nearly equal documents cannot be told apart in float32, and must not pile up.
+        # A crowd of nearly equal documents cannot be distinguished in float32, and must not pile up.
         counts = np.bincount(query[keep], minlength=len(self._queries))
         for crowded in np.flatnonzero(counts > 4 * self._depth + _DOCUMENTS // 4):
             mine = np.flatnonzero(keep & (query == crowded))

@@ -76,7 +76,7 @@ class HttpEngine(Retriever):
         self.engine = read_spec(spec)
         self.name = self.identity = self.engine.identity
         self.window = self.engine.window
-        authorization(self.engine.address)  # what is wrong with a login is told now; it is not kept
+        authorization(self.engine.address)  # a wrong login fails now; it is not stored
         self.timeout, self.retries, self.concurrency, self.patience = timeout, retries, concurrency, patience
         self._transport = transport
 
@@ -84,17 +84,17 @@ class HttpEngine(Retriever):
         return f"{type(self).__name__}({self.identity!r})"
 
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
-        """Return a ranking for every query, in their order; ``progress`` is told (done, total) after each.
+        """Return a ranking for every query, in their order; ``progress`` is called with (done, total) after each.
 
         Raises EngineError if any query failed for good; the rankings of the others are then lost, unless they are
         saved on the way: see ``search_iter`` and ``quipukit.retrieval.saved``.
         """
-        found: dict[int, Ranking] = {}
+        rankings: dict[int, Ranking] = {}
         for number, result in self.search_iter(queries, depth):
-            found[number] = result
+            rankings[number] = result
             if progress:
-                progress(len(found), len(queries))
-        return [found[number] for number in range(len(queries))]
+                progress(len(rankings), len(queries))
+        return [rankings[number] for number in range(len(queries))]
 
     def search_iter(self, queries: Sequence[str], depth: int) -> Iterator[tuple[int, Ranking]]:
         """Yield (position of the query, its ranking) as the answers arrive; raise EngineError after the last one."""

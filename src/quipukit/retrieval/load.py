@@ -89,7 +89,7 @@ def load_scorer(name: str | Scorer, collection: Collection, *, store_of: StoreOf
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a name is meant as the address of an engine; what may hold a password counts, right or wrong.
+    """Return whether a name is meant as the address of an engine; what may hold a password counts, right or wrong.
 
     >>> [is_address(name) for name in ("opensearch+http://host/news", "opensearch:bob:secret", "dense:me@host")]
     [True, True, True]
@@ -122,12 +122,12 @@ def model_of(name: str) -> str:
 
 
 def is_dense(name: str) -> bool:
-    """Tell whether a search system, by its name, compares vectors of an encoder."""
+    """Return whether a search system, by its name, compares vectors of an encoder."""
     return not is_address(name) and _kind_and_model(name)[0] == _DENSE
 
 
 def is_remote(name: str) -> bool:
-    """Tell whether a search system sends queries over the network; a plugin says so by its attribute ``remote``."""
+    """Return whether a search system sends queries over the network; a plugin says so by its attribute ``remote``."""
     if is_address(name):
         return True
     kind, _ = _kind_and_model(name)

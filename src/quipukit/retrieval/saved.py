@@ -44,7 +44,7 @@ class Saved(Retriever):
     def __init__(self, retriever: Retriever, folder: str | Path, identity: str = "") -> None:
         identity = identity or retriever.identity
         if not identity:
-            raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which tells them apart.")
+            raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which distinguishes them.")
         self.retriever, self.name, self.identity = retriever, retriever.name, identity
         self.remote, self.window = retriever.remote, retriever.window
         self.path = Path(folder) / "rankings.jsonl"
@@ -54,12 +54,12 @@ class Saved(Retriever):
 
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
         """Return a ranking for every query, asking only for those that are not saved; see HttpEngine.search."""
-        found: dict[int, Ranking] = {}
+        rankings: dict[int, Ranking] = {}
         for number, result in self.search_iter(queries, depth):
-            found[number] = result
+            rankings[number] = result
             if progress:
-                progress(len(found), len(queries))
-        return [found[number] for number in range(len(queries))]
+                progress(len(rankings), len(queries))
+        return [rankings[number] for number in range(len(queries))]
 
     def search_iter(self, queries: Sequence[str], depth: int) -> Iterator[tuple[int, Ranking]]:
         """Yield what is saved, then what is missing as it arrives; each ranking is on disk before it is yielded."""
@@ -106,7 +106,7 @@ class Saved(Retriever):
     def _refresh(self) -> None:
         """Take note of the lines that were added, by this object or by another process, since the last look."""
         size = self.path.stat().st_size if self.path.exists() else 0
-        if size < self._seen:  # somebody began the file anew
+        if size < self._seen:  # another process started the file over
             self._places, self._seen = {}, 0
         if size == self._seen:
             return

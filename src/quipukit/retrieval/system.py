@@ -34,8 +34,8 @@ from quipukit.source_hash import object_hash
 class SystemSpec:
     """A retriever and a re-ranker, each by name or as an object; nothing in it is secret.
 
-    An engine's address holds no login and is written in one way; a re-ranker is never an address, for it would get the
-    original queries.
+    An engine's address holds no login and is written in one way; a re-ranker is never an address, because it would get
+    the original queries.
 
     >>> SystemSpec("bm25", "minilm").name
     'bm25 + minilm'
@@ -92,12 +92,12 @@ class SystemSpec:
 
     @property
     def portable(self) -> bool:
-        """Tell whether another process can make the system from its names."""
+        """Return whether another process can make the system from its names."""
         return isinstance(self.retriever, str) and isinstance(self.reranker, str)
 
     @functools.cached_property
     def remote(self) -> bool:
-        """Tell whether queries leave this machine."""
+        """Return whether queries leave this machine."""
         return is_remote(self.retriever) if isinstance(self.retriever, str) else self.retriever.remote
 
     @functools.cached_property
@@ -209,5 +209,5 @@ def _several(given: Any) -> list[Any]:
 
 
 def _last_part(name: str) -> str:
-    """Return a name, and of a path its last part: the rest tells about a machine."""
+    """Return a name, and of a path its last part: the rest describes a machine."""
     return Path(name).name if "/" in name and ":" not in name else name

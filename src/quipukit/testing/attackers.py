@@ -60,8 +60,8 @@ def check_attacker(attacker: Attacker, seed: int = 7) -> None:
 
     It says what it is and what it knows. For every query it gives one finite score per row of the log: whatever was
     sent (nothing but an empty text, one variant, words that nobody knows), and however few rows there are. The same log
-    and the same texts give the same scores, whatever was asked before. Scores follow their rows when the log is
-    shuffled, so that no place in it tells anything. Where it offers `sent_vectors`, their cosines are its scores.
+    and the same texts give the same scores, no matter what was asked before. Scores follow their rows when the log is
+    shuffled, so that no position in it reveals anything. Where it offers `sent_vectors`, their cosines are its scores.
 
     Run by the harness, it guesses the same whichever queries are said to be the originals, and in whatever order the
     log was completed with them. And it finds nothing where there is nothing to find: texts drawn without regard to the
@@ -119,8 +119,8 @@ def _check_repeated(
     again = [attacker.scores(sent) for sent in reversed(asked)][::-1]
     require(_equal(again, expected), f"{name}: the scores for a query depend on what was asked before, or on chance")
     attacker.prepare(log)
-    anew = [attacker.scores(sent) for sent in asked]
-    require(_equal(anew, expected), f"{name}: learning the same log again changes the scores")
+    again = [attacker.scores(sent) for sent in asked]
+    require(_equal(again, expected), f"{name}: learning the same log again changes the scores")
 
 
 def _check_shuffled(

@@ -22,7 +22,7 @@ def check_encoder(encoder: Encoder) -> None:
     """Raise AssertionError, with the reason, where an encoder breaks what every encoder must keep.
 
     It has a name, a dimension, a fingerprint and a similarity; it gives every text a finite vector of its own, the same
-    whatever other texts come with it and in whatever order; any text is taken.
+    no matter which other texts come with it, and in which order; any text is accepted.
     """
     name = getattr(encoder, "name", "")
     require(isinstance(name, str) and bool(name), f"{type(encoder).__name__}: it must set a name")

@@ -35,7 +35,7 @@ _UNKNOWN = ("qqzzxv", "zzqqvx")
 def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) -> None:
     """Raise AssertionError, with the reason, where a mechanism breaks what every mechanism must keep.
 
-    Its name is its identity; a seed fixes its output whatever the batch; the first variants do not depend on how
+    Its name is its identity; a seed fixes its output for any batch; the first variants do not depend on how
     many are asked for, nor on the mechanisms that run beside it, and theirs do not depend on it; no query crashes it;
     unknown words are never sent (unless ``verbatim`` says that sending the query is its purpose); it states what it
     guarantees, and where that is anything, it does not send every query as it is at the value that hides most.
@@ -116,7 +116,7 @@ def _check_beside(mechanism: Mechanism, n: int) -> None:
 
 def _others(mechanism: Mechanism) -> list[Mechanism]:
     """Return the mechanism at other values, and the built-in ones of its kind on the same words."""
-    found: dict[Spec, Mechanism] = {}
+    companions: dict[Spec, Mechanism] = {}
     kind = next((base for base in (Perturbation, Sampling) if isinstance(mechanism, base)), None)
     names = [name for name in built_in_names() if kind and issubclass(mechanism_class(name), kind)]
     words = mechanism if isinstance(mechanism, WordMechanism) else None
@@ -128,13 +128,13 @@ def _others(mechanism: Mechanism) -> list[Mechanism]:
             with contextlib.suppress(SpecError), warnings.catch_warnings():  # a vocabulary may be too small for one
                 warnings.simplefilter("ignore")  # what is flat for another mechanism is not this author's concern
                 one = bind_one(Spec(name, tuple(seen.items()), value), vectors=words.vectors if words else None)
-                found[one.spec] = one
+                companions[one.spec] = one
     if mechanism.parameter:
         for value in {*mechanism.grid, mechanism.value / 2, mechanism.value * 2}:
             with contextlib.suppress(SpecError):  # not every value is a valid one
                 other = dataclasses.replace(mechanism, **{mechanism.parameter: value})
-                found[other.spec] = other
-    return [one for spec, one in found.items() if spec != mechanism.spec]
+                companions[other.spec] = other
+    return [one for spec, one in companions.items() if spec != mechanism.spec]
 
 
 def _texts(obfuscated: pd.DataFrame, qid: str) -> list[str]:

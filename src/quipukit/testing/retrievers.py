@@ -36,11 +36,11 @@ def check_retriever(retriever: Retriever, queries: Sequence[str], depth: int = 1
 
 
 def _search(retriever: Retriever, texts: Sequence[str], depth: int) -> list[Ranking]:
-    told: list[tuple[float, float]] = []
-    rankings = retriever.search(texts, depth, lambda done, total: told.append((done, total)))
+    reported: list[tuple[float, float]] = []
+    rankings = retriever.search(texts, depth, lambda done, total: reported.append((done, total)))
     name = retriever.name
     require(len(rankings) == len(texts), f"{name}: {len(rankings)} rankings for {len(texts)} queries")
-    require(all(done <= total for done, total in told), f"{name}: more is done than there is in total")
+    require(all(done <= total for done, total in reported), f"{name}: more is done than there is in total")
     for ranking in rankings:
         _check_ranking(name, ranking, depth)
     return rankings

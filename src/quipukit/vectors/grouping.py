@@ -67,7 +67,7 @@ def _assign(matrix: NDArray[np.float32], size: int) -> NDArray[np.int32]:
     """Return the number of the group of every row.
 
     Anchors are searched in batches: each gets a list of its nearest free words when the batch begins, and takes
-    the first ones that are still free when its turn comes. A list that runs out is made anew.
+    the first ones that are still free when its turn comes. A list that runs out is computed again.
     """
     from quipukit.vectors.nearest import top_k
 

@@ -17,7 +17,7 @@ _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)
 def any_above(offsets, slopes, radius, bar):  # type: ignore[no-untyped-def]
-    """Tell whether a score reaches the bar. LLVM vectorizes an "or" of comparisons, but not a maximum of floats."""
+    """Return whether a score reaches the bar. LLVM vectorizes an "or" of comparisons, but not a maximum of floats."""
     hit = False
     for j in range(offsets.shape[0]):
         hit |= offsets[j] + radius * slopes[j] >= bar
@@ -26,7 +26,7 @@ def any_above(offsets, slopes, radius, bar):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)
 def any_reach(scores, bar):  # type: ignore[no-untyped-def]
-    """Tell whether a score reaches the bar."""
+    """Return whether a score reaches the bar."""
     hit = False
     for j in range(scores.shape[0]):
         hit |= scores[j] >= bar
@@ -122,7 +122,7 @@ def _make_room(i, e, bar, space, kept, kept_score, kept_count):  # type: ignore[
             kept_score[i, e, keep] = kept_score[i, e, c]
             keep += 1
     if 2 * keep > kept.shape[2]:
-        # A float64 comparison of what is there costs as much as it has room for; that of all words would cost them all.
+        # A float64 comparison of what is there costs as much as it holds; that of all words would cost them all.
         first, second, _, _ = _nearest_of(kept[i, e, :keep], kept[i, e, :0], i, e, space)
         low, high = min(first, second), max(first, second)
         settled = 0

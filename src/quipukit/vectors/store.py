@@ -25,7 +25,7 @@ _NORM_RANGE = (1e-12, 1e12)  # beyond it float32 products would overflow or vani
 
 
 class Vectors(Shared):
-    """Words and their vectors: a read-only float32 matrix, one row a word, in a fixed public order.
+    """Words and their vectors: a read-only float32 matrix, one row per word, in a fixed public order.
 
     >>> import numpy as np
     >>> pets = Vectors(["cat", "dog"], np.eye(2))
@@ -169,8 +169,8 @@ class Vectors(Shared):
         with turn:  # one lock a key: threads that need different things do not wait for each other
             if key not in self._memo:
                 self._memo[key] = build()
-            found: _T = self._memo[key]
-            return found
+            value: _T = self._memo[key]
+            return value
 
     def derived_on_disk(self, file: str, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Return an array computed from these vectors, kept beside them where they are stored on disk."""

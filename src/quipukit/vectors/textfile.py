@@ -71,7 +71,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _shape(path: Path, first: list[str]) -> tuple[bool, int]:
-    """Tell from the first two lines whether there is a header, and how many numbers a line has."""
+    """Detect from the first two lines whether there is a header, and how many numbers a line has."""
     if not first or (len(first) == 1 and _is_header(first[0])):
         raise FileError(f"{path}: there is no vector in the file; give a file of lines 'word 0.1 0.2 ...'.")
     second = _numbers_at_the_end(first[1]) if len(first) > 1 else 0

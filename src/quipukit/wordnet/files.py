@@ -90,10 +90,10 @@ class WordNetFiles:
 
     def follow(self, id: str) -> Record:
         """Return the synset of an id that stands in a file: if it is missing, the copy is damaged."""
-        found = self.find(id)
-        if found is None:
+        synset = self.find(id)
+        if synset is None:
             raise self._damaged(f"data.{_FILE[_filed(id[0])]}", f"it lacks {id}, to which another file points")
-        return found
+        return synset
 
     def parse(self, pos: Pos, line: bytes) -> Record:
         """Take a synset's line apart."""
@@ -215,8 +215,8 @@ class WordNetFiles:
         # Two threads may both make it; they make the same thing, and one of the two stays.
         if name not in self._read_so_far:
             self._read_so_far[name] = make()
-        found: T = self._read_so_far[name]
-        return found
+        content: T = self._read_so_far[name]
+        return content
 
 
 def find_copy(path: str | os.PathLike[str] | None = None, places: Iterable[Path] | None = None) -> Path:

@@ -27,7 +27,7 @@ class Dask(Executor):
             raise InputError(f"workers must be a whole number of at least 1 (found {workers!r}).")
         from quipukit.executors.dask.cluster import load_distributed
 
-        load_distributed()  # a missing package is told at once, not after everything else is loaded
+        load_distributed()  # a missing package is reported at once, not after everything else is loaded
         self.address = address
         self.workers = workers
         self._opened = 0

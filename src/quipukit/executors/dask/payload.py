@@ -109,6 +109,6 @@ def load_call(call: bytes, resolve: Callable[[Reference], Any]) -> tuple[Callabl
 
 
 def _is_foreign(cls: type) -> bool:
-    """Tell whether a class builds on one of ours and is imported by the worker; those of a notebook travel whole."""
+    """Return whether a class builds on one of ours and is imported by the worker; those of a notebook travel whole."""
     packages = [base.__module__.partition(".")[0] for base in cls.__mro__]
     return "quipukit" in packages and packages[0] not in ("quipukit", "__main__") and "<locals>" not in cls.__qualname__

@@ -156,7 +156,7 @@ class WorkerPool:
         return _order(Task(WorkerRequirements.of_this_process(classes), call))
 
     def _finished(self, waiting: Iterable[Any]) -> list[Any]:
-        """Wait until some of the futures are finished, whatever the end; stop where nobody is left to finish them."""
+        """Wait until some of the futures are finished, or have failed; stop if no worker is left to finish them."""
         futures = list(waiting)
         while True:
             self._wait(futures)
@@ -188,7 +188,7 @@ class WorkerPool:
         if now - self._polled >= _POLL:
             self._polled = now
             threads = 0
-            with contextlib.suppress(Exception):  # whatever is wrong with the connection: nobody is seen
+            with contextlib.suppress(Exception):  # if the connection fails in any way, no worker is seen
                 threads = sum(self._workers().values())
             if threads:
                 self._seen, self._threads = now, threads

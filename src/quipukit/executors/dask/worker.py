@@ -120,7 +120,7 @@ def resolve(reference: Reference) -> Any:
 
 
 def can_load(reference: Reference) -> bool:
-    """Tell whether this worker has a resource by itself, and load it then.
+    """Return whether this worker has a resource by itself, and load it then.
 
     One that is here under the same name with other content is somebody's mistake, and raises.
     """

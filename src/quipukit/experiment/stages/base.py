@@ -21,7 +21,7 @@ C = TypeVar("C")
 
 @dataclass
 class Context:
-    """What the stages of one run share: the plan, what is finished, who does the work, and who is told."""
+    """What the stages of one run share: the plan, what is finished, who does the work, and who sees the progress."""
 
     plan: Plan
     artifacts: Artifacts
@@ -81,7 +81,7 @@ class Stage(ABC, Generic[C]):
         return self._keys[cell]
 
     def has(self, cell: C) -> bool:
-        """Tell whether the artifacts of a cell are finished."""
+        """Return whether the artifacts of a cell are finished."""
         return all(self.context.artifacts.has(table, self.key(cell)) for table in self.tables)
 
     def missing(self) -> list[C]:

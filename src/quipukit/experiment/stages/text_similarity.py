@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
     from quipukit.mechanisms.base import Mechanism
 
-SIMILARITY = "minilm"  # sentence similarity is defined by this model, whatever the attacker uses
+SIMILARITY = "minilm"  # sentence similarity is defined by this model, no matter what the attacker uses
 COLUMNS = ("jaccard", "sentence_similarity", "kept_words", "verbatim", "any_verbatim", "distinct", "n_x")
 
 # Words of the queries whose law is looked up: an exact mean over some says enough, and all would take minutes.
