@@ -88,8 +88,8 @@ class Together(Guarantee):
 def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     """Return what releases about one query promise together; each comes with the owner of its noise.
 
-    Independent releases of one kind (the same metric or group, the same scope) add their epsilons; others stand beside
-    each other, for what bounds one distance does not bound another. A metric goes by its name, so all releases must
+    Independent releases of one kind (the same metric or group, the same scope) add their epsilons; others are listed
+    separately, because a bound on one distance does not bound another. A metric goes by its name, so all releases must
     be about the same vectors, as those of one call of the command line are.
 
     Releases that share their noise promise nothing together: with ``CMP@1`` and ``CMP@2`` on the words 0, 1 and 3 of a

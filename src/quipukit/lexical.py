@@ -18,7 +18,7 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # The closed classes: few words, and fixed. Without them WordNet calls "a", "are" and "who" nouns (vitamin A, a
-# hundred square metres, the health organisation). "us" is left out deliberately: in queries it is the country.
+# hundred square meters, the health organization). "us" is left out deliberately: in queries it is the country.
 _CLOSED = {
     "articles and determiners": "a an the this that these those each every either neither some any no all both",
     "pronouns": "i me my mine myself you your yours yourself he him his himself she her hers herself it its "

@@ -118,7 +118,7 @@ class Obfuscation:
 
 
 # By the identity of the table. Not in its `attrs`: pandas writes those into the metadata of Parquet files, and which
-# query holds unknown words is nobody's business on the other side.
+# query holds unknown words must not reach the other side.
 _notes_of: dict[int, pd.DataFrame] = {}
 
 

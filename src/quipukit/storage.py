@@ -116,7 +116,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             if not made.is_symlink():  # whose target may be anywhere
                 made.chmod(made.stat().st_mode & 0o700)  # what may be run stays so
         if path.exists():
-            # Renamed away, then removed: whoever has its files open keeps them, and nobody sees half a folder.
+            # Renamed, then removed: a process with open files keeps them, and none sees half a folder.
             with contextlib.suppress(FileNotFoundError):
                 path.rename(Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent)) / "old")
         draft.rename(path)

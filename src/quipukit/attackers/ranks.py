@@ -232,7 +232,7 @@ def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], size: 
         order = np.lexsort((rows, -np.round(scores, 12)), axis=1)[:, :top]
         rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
     for number, center in enumerate(centers):
-        # The last bits of a product depend on its shape. One row at a time: the same whoever is guessed beside.
+        # The last bits of a product depend on its shape. One row at a time: the same for any other rows in the batch.
         vectors = [_unit(log_rows(row, row + 1))[0] for row in rows[number].tolist()]
         scores[number] = [float((center * vector).sum()) for vector in vectors]
     return rows, scores

@@ -1,6 +1,6 @@
 """The compiled loops over postings: what a query adds up to, and where documents come.
 
-Imported only where a search runs, for the compiler takes its time to load.
+Imported only where a search runs, because the compiler is slow to load.
 """
 
 import numpy as np

@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
         _end_with_the_reader()
         raise
     except OSError as fault:
-        # A write to what was open already; whoever cannot open a file says which.
+        # A write to a file that was already open; an error at opening names the file itself.
         if fault.filename is not None or fault.errno not in _NO_ROOM:
             raise
         _end_without_room(fault)
@@ -147,7 +147,7 @@ def _send_nowhere(number: int) -> None:
 
 
 def _end_with_the_reader() -> None:
-    """End quietly if a reader of what we print (head, less) has left: with 0, for what it wanted it has seen.
+    """End quietly if a reader of what we print (head, less) has left: with 0, because it has seen what it wanted.
 
     Where it also read progress and warnings the work may be unfinished, and the end is that of any other program: 141.
     Not every broken pipe is one of ours; it may as well be a worker or an engine that is gone.

@@ -81,13 +81,13 @@ def write_runs(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], ask
 
 
 def asked_queries(run: Path) -> list[str] | None:
-    """Return the queries that were asked for a run, or None where nobody wrote them down or the run was changed."""
+    """Return the queries that were asked for a run, or None if they were not recorded or the run was changed."""
     entry, queries = _indexed(run)
     return None if entry is None else queries
 
 
 def _setting_name(run: Path) -> str:
-    """Return how a run's setting is written, or the name of its file where nobody wrote it down."""
+    """Return how a run's setting is written, or the name of its file if it was not recorded."""
     from quipukit.specs import format_value
 
     entry, _ = _indexed(run)

@@ -50,7 +50,7 @@ def utility(
     from quipukit.measures.utility import utility as evaluate
 
     if old_measure:
-        warn_deprecated("utility -m is deprecated, for -m means mechanism; write --measure.")
+        warn_deprecated("utility -m is deprecated, because -m means mechanism; write --measure.")
     if (collection is None) == (qrels is None):
         raise InputError("name the judgments: --collection wordnet, or --qrels qrels.txt.")
     if qrels is not None:

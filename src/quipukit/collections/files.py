@@ -97,8 +97,8 @@ class Folder(Collection):
     def qrels(self) -> pd.DataFrame:
         """Return the judgments; empty where there is no qrels.txt.
 
-        Judged documents that are not in the collection stay, for they were there to be found; judgments of
-        queries that are not in topics.tsv go, for nobody asks them. Either is said in a warning, and where nothing
+        Judged documents that are not in the collection are kept, because they could have been found; judgments of
+        queries that are not in topics.tsv are dropped. Either gives a warning, and where nothing
         matches at all the files do not belong together: that is an error.
         """
         if self._qrels is None:

@@ -84,7 +84,7 @@ class WordNetGlosses(Collection):
         return sum(1 for _ in self.wordnet.entries())
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of some documents; nothing is searched, for a docno says where its synset lies."""
+        """Return the texts of some documents; nothing is searched, because a docno gives the offset of its synset."""
         texts = {}
         for docno in docnos:
             with contextlib.suppress(InputError):  # no such synset

@@ -70,7 +70,7 @@ class DistributedEncoder(Encoder):
 
 
 def chunks_by_length(lengths: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
-    """Divide texts of some lengths into chunks of at most so many, and of not too many letters, the longest first."""
+    """Divide texts of some lengths into chunks of a limited number of texts and letters, the longest first."""
     order = np.argsort(-lengths, kind="stable")
     total = np.cumsum(lengths[order])
     chunks, start = [], 0

@@ -39,7 +39,7 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
     if name in _plugins():
         return _from_plugin(name, options)
     if ("@" in name or ":" in name) and not os.path.exists(name):
-        # Not quoted: it may be an address with somebody's password.
+        # Not quoted: it may be an address with a password.
         raise InputError(
             "the name of an encoder holds no '@' and no ':'; name a model of Hugging Face, or an existing folder."
         )

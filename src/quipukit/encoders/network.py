@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quipukit.encoders.model_files import ModelFiles
 from quipukit.errors import ResourceError
 
-# A batch holds so many texts of one token length. With any number of rows, or with padding, the same text gets other
+# A batch holds this many texts of one token length. With any number of rows, or with padding, the same text gets other
 # last bits in other company; with one number it does not.
 BATCH = 32
 STEP = 8
@@ -139,7 +139,7 @@ def _plain(files: ModelFiles) -> tuple[Callable[[Any], Any], int]:
     model, report = transformers.AutoModel.from_pretrained(
         str(files.transformer), local_files_only=True, output_loading_info=True
     )
-    # Transformers fills what a file lacks with random numbers. BERT's pooler is the one part that nobody uses.
+    # Transformers fills what a file lacks with random numbers. BERT's pooler is the one part that is not used.
     lacking = [key for key in report["missing_keys"] if "pooler" not in key and "position_ids" not in key]
     if lacking:
         raise ValueError(f"its weights lack {len(lacking)} tensors, {lacking[0]} among them")

@@ -46,7 +46,7 @@ class RowMemory:
         return self._count
 
     def refresh(self) -> None:
-        """Do nothing: nobody else writes here."""
+        """Do nothing: no other process writes here."""
 
     def find(self, keys: Keys) -> Rows:
         """Return the row of every key, -1 where there is none; of two rows with one key the last."""
@@ -69,7 +69,7 @@ class RowMemory:
         return np.arange(start, stop)
 
     def turn(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Wait for nobody."""
+        """Do not wait: there is no other writer."""
         return contextlib.nullcontext()
 
 

@@ -28,12 +28,12 @@ from quipukit.progress import Progress
 from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
 
-# Vectors go to the disk after so many rows or so many seconds: what a kill can cost at most.
+# Vectors are written after this many rows or seconds: the most that a kill can cost.
 _SAVE_ROWS = 2048
 _SAVE_SECONDS = 5.0
 # Below this, waiting for another process that encodes would take longer than encoding.
 _SMALL = 256
-_TRIES = 3  # somebody may delete the folder meanwhile
+_TRIES = 3  # another process may delete the folder meanwhile
 
 
 class EncodingStore:

@@ -19,9 +19,9 @@ from quipukit.text import tokenize
 # a passage of some sixty words; ranking is counted in (centroid, log entry) pairs.
 RATES = {"words": 30_000.0, "queries": 700.0, "documents": 75.0, "answers": 30_000.0, "pairs": 110e6, "cells": 2.0}
 
-# Of the variants of a sweep, about so many are new texts: strong noise repeats nothing, weak noise nearly everything.
+# Share of the variants of a sweep that are new texts: strong noise repeats nothing, weak noise nearly everything.
 _NEW_TEXTS = 0.5
-# Of the answers to variants of one query, about so many are documents that no other variant found.
+# Share of the answers to variants of one query that no other variant found.
 _NEW_DOCUMENTS = 0.12
 
 

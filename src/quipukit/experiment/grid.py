@@ -1,4 +1,4 @@
-"""Grids: which mechanisms at which settings, and the set-ups of the published experiments."""
+"""Grids: which mechanisms at which settings, and the setups of the published experiments."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ PAPER = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText",
 
 @dataclass(frozen=True)
 class Preset:
-    """The set-up of a published experiment, as far as it does not name a collection."""
+    """The setup of a published experiment, as far as it does not name a collection."""
 
     summary: str
     mechanisms: tuple[str, ...]

@@ -73,7 +73,7 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     if given is not None:
         given = given[given["qid"].isin(set(queries["qid"]))].reset_index(drop=True)  # fewer, where topics says so
         for system in options.remote[:1]:
-            # Whether by design or by chance, nobody can say. The originals in the same file count too.
+            # Whether by design or by chance is unknown. The originals in the same file count too.
             known = [queries] if originals is None else [queries, originals]
             check_consent(given, system, known, options.send_originals)
         theirs = _settings_of(given)

@@ -99,9 +99,9 @@ def evaluate(
         retriever: the search system, by name or as an object; several are measured side by side.
         reranker: the user's own model, one for all retrievers or one for each.
         systems: pairs of a retriever and a re-ranker, in place of the two arguments above.
-        topics: take so many queries, spread evenly over all.
+        topics: take this many queries, spread evenly over all.
         seed: the root seed of the noise.
-        seeds: repeat with so many seeds, for the spread over the noise.
+        seeds: repeat with this many seeds, for the spread over the noise.
         noise: 'common' or 'independent'. Common by default; independent where a system is over the network.
         depth: documents per obfuscated query. By default 1 % of the collection over all variants, 10 to 100.
         measures: of utility, the main one first.

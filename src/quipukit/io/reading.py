@@ -1,6 +1,6 @@
 """Text files read strictly: bytes to lines, lines to rows; what does not fit stops with its line and is never guessed.
 
-Messages name the file and the line, never what stands there: it may be somebody's query.
+Messages name the file and the line, never its content: it may be a query.
 """
 
 import contextlib

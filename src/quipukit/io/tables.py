@@ -97,7 +97,7 @@ def _place(table: pd.DataFrame, pattern: re.Pattern[str]) -> str:
 def read_table(path: Path) -> pd.DataFrame:
     """Read a table with a header: CSV, TSV, JSON lines or Parquet. Cells of a text file stay texts.
 
-    Every row has as many fields as the header; an empty cell is an empty text, for an empty obfuscation is a value.
+    Every row has as many fields as the header; an empty cell is an empty text, because an empty obfuscation is a value.
     The index of a text file's table holds the numbers of its lines.
     """
     kind = file_kind(path)
@@ -156,7 +156,7 @@ def _row_numbers(path: Path, table: pd.DataFrame) -> list[str]:
 
 
 def checked_table(path: Path, kind: Table, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as it should be; rows at fault are named by number, for what stands there may be a query."""
+    """Return the validated table; errors name rows by number, because their content may be a query."""
     check_cells(path, table, kind.columns)
     typed = as_table(path, lambda: kind.typed(table))
     key = list(kind.key)

@@ -37,7 +37,7 @@ _COIN_SPREADS = 3.0902  # standard deviations to the quantile 1 - d of a normal 
 _EXACT = 1000  # queries, up to which the coins of ties are counted one by one
 _DUST = 1e-9  # means over seeds may pass 1 by their last digits
 _STEPS = 30  # of bisection: to 1e-9
-_MOST = 10_000_000  # queries, beyond which nobody will go
+_MOST = 10_000_000  # queries: a limit beyond any experiment
 
 
 def mean_intervals(scores: ArrayLike, level: float = LEVEL, *, hits: bool) -> tuple[Floats, Floats]:
@@ -131,7 +131,7 @@ def most_hits(scores: Floats) -> NDArray[np.int64]:
 
 
 def _hits_among(ranked: Floats, queries: int) -> float:
-    """Return the quantile of `most_hits` for so many queries with scores like these, in the order of their size."""
+    """Return the quantile of `most_hits` for this many queries with scores like these, in order of size."""
     sure = ranked >= 1 - _DUST
     hits, ties = queries * float(sure.mean()), np.where(sure, 0.0, ranked)
     if queries <= _EXACT:

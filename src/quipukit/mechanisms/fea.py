@@ -170,7 +170,7 @@ class FEA(QueryMechanism):
             in_depth = (ranks >= 0) & (ranks < self.depth)
             gains = np.where(in_depth, 1 / np.log2(np.maximum(ranks, 0) + 2.0), 0.0)
             ideal = (1 / np.log2(np.arange(min(len(targets), self.depth)) + 2.0)).sum()
-            # Sorted before they are added: the same ranks must give the same sum, whoever has which.
+            # Sorted before they are added: the same ranks must give the same sum, in any order.
             scores = np.sort(gains, axis=1).sum(axis=1) / ideal
         if self.keyqueries:
             qualified = (hits >= _KEY_HITS) & (matched >= _KEY_RESULTS)

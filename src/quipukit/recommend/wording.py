@@ -211,9 +211,7 @@ def _luck(advice: "Recommendation") -> str:
     )
     if len(advice.settings) == 1:
         return f"{text}."
-    return (
-        f"{text}; the {advice.best.utility:.2f} seen here is biased upward, for the best of many is also a lucky one."
-    )
+    return f"{text}; the {advice.best.utility:.2f} seen here is biased upward: the best of many is also lucky."
 
 
 def _promise(advice: "Recommendation") -> str:

@@ -25,7 +25,7 @@ _READABLE = (1, 2)  # 1: one attacker, whose guesses do not name it
 
 def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
     """Write the tables and, when they are all there, the manifest."""
-    (place / MANIFEST).unlink(missing_ok=True)  # whoever is killed from here on leaves no mixture of two results
+    (place / MANIFEST).unlink(missing_ok=True)  # if killed from here on, no mixture of two results is left
     text = manifest_text(manifest)
     checksums = {MANIFEST: hashlib.sha256(text.encode()).hexdigest()}
     for name, frame in tables.items():

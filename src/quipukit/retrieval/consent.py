@@ -52,7 +52,7 @@ def check_consent(
 
     That is: several settings about one query with common noise, even if the user allows it; and originals, unless they
     are allowed: what a mechanism sends by design, what any of the ``originals`` shows to be one, and what cannot be
-    compared, for no original of it is known.
+    compared, because its original is unknown.
     """
     check_flag(send_originals)
     _refuse_common_noise(obfuscated, system)

@@ -287,7 +287,7 @@ def read_spec(spec: str) -> Engine:
         )
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if options.keys() - kind.known:
-        # Not quoted: what is unknown may be somebody's key.
+        # Not quoted: an unknown option may hold an API key.
         takes = f"the options {', '.join(sorted(kind.known))} and no other" if kind.known else "no options"
         raise InputError(f"{kind.label} takes {takes}; remove the rest. A key goes into {TOKEN}, not into the address.")
     if kind.needs_path and not parts.path.strip("/"):

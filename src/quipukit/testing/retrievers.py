@@ -8,7 +8,7 @@ from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.testing.base import require
 
 _ODD = ("", " \t ", "?!", '"a quote" -minus field:colon (bracket', "заявление развод 離婚")
-_BLANK = 2  # so many of them hold nothing at all
+_BLANK = 2  # this many of them are blank
 
 
 def check_retriever(retriever: Retriever, queries: Sequence[str], depth: int = 10) -> None:

@@ -26,7 +26,7 @@ class Grouping:
 
 
 def group_sizes(words: int, size: int) -> tuple[int, int]:
-    """Return the least and the largest group that a vocabulary of so many words can have, without dividing it.
+    """Return the least and the largest group that a vocabulary of this many words can have, without dividing it.
 
     >>> group_sizes(50_000, 10), group_sizes(24, 10), group_sizes(13, 10), group_sizes(3, 10)
     ((10, 10), (10, 14), (13, 13), (3, 3))

@@ -26,7 +26,7 @@ Rows = NDArray[np.int64]
 BLOCK = 512
 TILE = 512
 _KEPT = 64
-# Rows that stand aside: so many at the most, and longer than so many times the median.
+# Rows that are handled separately: at most this many, and longer than this many times the median.
 _ASIDE, _LONG = 64, 4.0
 
 

@@ -200,7 +200,7 @@ def _stored(
     vectors = _load_once(folder, source)
     if vectors is None:
         with locked(folder):
-            vectors = _load_once(folder, source)  # somebody else may have built it meanwhile
+            vectors = _load_once(folder, source)  # another process may have built it meanwhile
             if vectors is None:
                 built = build()
                 built.meta["source"] = source

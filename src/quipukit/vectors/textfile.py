@@ -19,7 +19,7 @@ _BLOCK = 65_536
 def read_text_vectors(path: Path) -> Vectors:
     """Read a text file with one word and its numbers a line, separated by blanks.
 
-    A first line "count dimension" is skipped. The numbers are taken from the right, for some words contain
+    A first line "count dimension" is skipped. The numbers are taken from the right, because some words contain
     blanks. Of a word that occurs twice, or in two ways that differ in case alone, the first row stays: queries are
     read without case, and "Cat" sent for "cat" would hide nothing. Anything else stops with the number of its line.
     """

@@ -1,4 +1,4 @@
-"""The cluster: processes of this machine, or a scheduler that somebody else has started."""
+"""The cluster: processes of this machine, or a scheduler that is running already."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ def local_cluster(workers: int) -> Iterator[str]:
 
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="quipukit-dask-"))
-        # A dead worker is replaced at once, and dying costs its parts alone, however often somebody kills one.
+        # A dead worker is replaced at once, and its death costs only its own parts, however often workers die.
         settings = {"distributed.scheduler.allowed-failures": 20, "distributed.diagnostics.nvml": False}
         try:
             with dask.config.set(settings), _interrupts_stay_here():
@@ -78,7 +78,7 @@ def _interrupts_stay_here() -> Iterator[None]:
 def connected(address: str) -> Iterator[Any]:
     """Connect to a scheduler, and disconnect at the end."""
     try:
-        # Asked first: a client that finds nobody leaves threads behind, which complain for a long time.
+        # Checked first: a client that finds no scheduler leaves threads behind, which log errors for a long time.
         with ThreadPoolExecutor(1) as aside:
             kind = aside.submit(asyncio.run, _kind_of(address)).result()
         if kind != "Scheduler":

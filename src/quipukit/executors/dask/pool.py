@@ -111,7 +111,7 @@ class WorkerPool:
         """Have a function called on items, and yield (number of the item, result) as the results arrive."""
         coming = enumerate(items)
         waiting: dict[Any, _Sent] = {}
-        self._seen = time.monotonic()  # while there was nothing to do, nobody had to be there
+        self._seen = time.monotonic()  # no worker is needed while there is nothing to do
 
         def send(sent: _Sent) -> None:
             # Never pure: the name of a pure task is a hash over its content, which an onlooker could guess at.

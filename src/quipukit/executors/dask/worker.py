@@ -122,7 +122,7 @@ def resolve(reference: Reference) -> Any:
 def can_load(reference: Reference) -> bool:
     """Return whether this worker has a resource by itself, and load it then.
 
-    One that is here under the same name with other content is somebody's mistake, and raises.
+    One that is here under the same name with other content is an error, and raises.
     """
     with _lock:
         if reference.key not in _loaded:

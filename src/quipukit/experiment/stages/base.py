@@ -75,7 +75,7 @@ class Stage(ABC, Generic[C]):
         """Yield the tables of each missing cell as they are finished."""
 
     def key(self, cell: C) -> str:
-        """Return the name of a cell's artifact; computed once, for some are hashes over thousands of texts."""
+        """Return the name of a cell's artifact; computed once, because some hash thousands of texts."""
         if cell not in self._keys:
             self._keys[cell] = key_of(self.name, self.source, self.depends_on(cell))
         return self._keys[cell]
