@@ -1,4 +1,9 @@
-"""The whole experiment: right by another way of computing it, the same whatever the order, and silent about queries."""
+"""The whole experiment: right by another way of computing it, the same whatever the order, and silent about queries.
+
+What is tested here through `evaluate`: quipukit.experiment.inputs and quipukit.experiment.plan (what is to be done),
+quipukit.experiment.pipeline (the order of the stages), quipukit.experiment.assemble and quipukit.experiment.summary
+(the tables of the result).
+"""
 
 import json
 import re

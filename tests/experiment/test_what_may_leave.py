@@ -1,4 +1,7 @@
-"""What is refused before it reaches an engine: common noise, originals in disguise, and what nothing tells apart."""
+"""What is refused before it reaches an engine: common noise, originals in disguise, and what nothing tells apart.
+
+The rules are in quipukit.experiment.outbound and quipukit.retrieval.consent.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
