@@ -4,6 +4,8 @@ import contextlib
 import errno
 import json
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -61,6 +63,18 @@ def test_every_flipped_bit_is_noticed(saved: Path, file: str) -> None:
         if Artifacts(saved).has("ranks", "one"):
             # White space of a record is not its content; anything else is noticed.
             assert file == "one.json" and json.loads(flipped) == json.loads(whole)
+
+
+@pytest.mark.parametrize("place", [("ranks", "two"), ("scores", "one")])
+def test_the_files_of_another_artifact_are_noticed(saved: Path, place: tuple[str, str]) -> None:
+    said: list[str] = []
+    one, other = Artifacts(saved).path("ranks", "one"), Artifacts(saved).path(*place)
+    other.parent.mkdir(exist_ok=True)
+    for suffix in (".parquet", ".json"):
+        shutil.copy(one.with_suffix(suffix), other.with_suffix(suffix))
+    artifacts = Artifacts(saved, said.append)
+    assert not artifacts.has(*place) and artifacts.has("ranks", "one")
+    assert len(said) == 1 and "/".join(place) in said[0]
 
 
 @pytest.mark.parametrize("size", [0, 1, 10, 400])
@@ -157,7 +171,7 @@ def test_versions_are_those_that_computed(saved: Path) -> None:
     path = Artifacts(saved).path("ranks", "one")
     record = Record.loads(path.with_suffix(".json").read_bytes())
     assert record is not None and record.software == software_versions()
-    path.with_suffix(".json").write_text(Record(record.sha256, old).dumps(), encoding="utf-8")
+    path.with_suffix(".json").write_text(replace(record, software=old).dumps(), encoding="utf-8")
     artifacts = Artifacts(saved)
     assert artifacts.has("ranks", "one")
     assert artifacts.software() == dict(sorted(old.items()))

@@ -1,9 +1,9 @@
 """Artifacts: what an experiment has finished, one table per file.
 
 An artifact's name is the hash of everything that it depends on, so a changed input has another name and nothing stale
-is ever taken for new. Beside each table lies a record: the SHA-256 of the file and the versions of the software that
-computed it. The record is written last, so a run that was killed leaves a table without a record, which counts as
-missing.
+is ever taken for new. Beside each table lies a record: its name, the SHA-256 of the file and the versions of the
+software that computed it. The record is written last, so a run that was killed leaves a table without a record, which
+counts as missing.
 
 The checksum is compared whenever a table is read. One that differs proves damage: the file moves to ``damaged/``, is
 reported, and is computed again. A file that cannot be read for another reason (too many open files, no permission, an
@@ -39,12 +39,13 @@ def key_of(*parts: Any) -> str:
 class Record:
     """What is known of a finished artifact."""
 
+    name: str  # the table and the key: a file that was copied over another is no damage, but wrong all the same
     sha256: str
     software: Mapping[str, str]
 
     def dumps(self) -> str:
         """Return the record as JSON, with a checksum of its own."""
-        content = {"sha256": self.sha256, "software": dict(self.software)}
+        content = {"name": self.name, "sha256": self.sha256, "software": dict(self.software)}
         return json.dumps({**content, "check": _check(content)}, indent=1) + "\n"
 
     @classmethod
@@ -53,7 +54,7 @@ class Record:
         try:
             content = json.loads(text)
             check = content.pop("check")
-            return cls(content["sha256"], content["software"]) if check == _check(content) else None
+            return cls(content["name"], content["sha256"], content["software"]) if check == _check(content) else None
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
@@ -107,7 +108,8 @@ class Artifacts:
             _record_path(path).unlink(missing_ok=True)  # a kill between the two writes must not look like damage
             with atomic_write(path) as draft:
                 plain.to_parquet(draft, index=False, compression="zstd")
-                record = Record(hashlib.sha256(draft.read_bytes()).hexdigest(), software_versions())
+                checksum = hashlib.sha256(draft.read_bytes()).hexdigest()
+                record = Record(_name(path), checksum, software_versions())
             with atomic_write(_record_path(path)) as draft:
                 draft.write_text(record.dumps(), encoding="utf-8")
         self._verified[path] = record
@@ -129,7 +131,7 @@ class Artifacts:
             self._verified.pop(path, None)
             return None
         record = Record.loads(description)
-        if record is None or hashlib.sha256(content).hexdigest() != record.sha256:
+        if record is None or (record.name, record.sha256) != (_name(path), hashlib.sha256(content).hexdigest()):
             self._verified.pop(path, None)
             self._quarantine(path)
             return None
@@ -147,6 +149,10 @@ class Artifacts:
             f"{path.parent.name}/{path.name} does not match its checksum: moved to {FOLDER}/{DAMAGED}, and computed "
             "again; check the disk."
         )
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
 
 
 def _record_path(path: Path) -> Path:
