@@ -176,6 +176,24 @@ def test_the_callers_attacker_is_left_alone() -> None:
     assert type(mine.encoder) is Bag and len(mine.log_vectors) == 0
 
 
+class Spoiling(Overlap):
+    """Changes the log that it is given."""
+
+    name = "Spoiling"
+
+    def prepare(self, log, progress=None):
+        super().prepare(log)
+        log.texts.reverse()
+        log.counts[:] = 0
+
+
+def test_what_an_attacker_does_to_its_log_does_not_reach_the_others() -> None:
+    sent = sent_by(CMP=(5.0, {"1": ["zebra"], "2": ["apple pie"]}))
+    both = Panel([Spoiling(), Overlap()], FULL).ranks(sent, QUERIES)
+    alone = Panel([Overlap()], FULL).ranks(sent, QUERIES)
+    pd.testing.assert_frame_equal(both[both["attacker"] == "Overlap"].reset_index(drop=True), alone)
+
+
 def test_fingerprints_follow_spec_and_encoder() -> None:
     class Other(Bag):
         fingerprint = "bag-2"
@@ -206,6 +224,28 @@ class Halfway(QuIA):
         return None
 
 
+class Undefined(QuIA):
+    name = "Undefined"
+
+    def sent_vectors(self, batch):
+        return super().sent_vectors(batch) * np.nan
+
+
+class Merged(QuIA):
+    name = "Merged"
+
+    def sent_vectors(self, batch):
+        return super().sent_vectors(batch).mean(axis=0, keepdims=True)[:0]
+
+
+class Broken(QuIA):
+    name = "Broken"
+
+    @property
+    def log_vectors(self):
+        return super().log_vectors[:] * np.nan
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     ("attackers", "words"),
@@ -213,6 +253,9 @@ class Halfway(QuIA):
         ([Short()], "Short gave no finite score for each of the 6 rows"),
         ([Endless()], "Endless gave no finite score"),
         ([Halfway(encoder=Bag())], "Halfway has sent_vectors.. but no log_vectors"),
+        ([Undefined(encoder=Bag())], "Undefined gave no finite vector for each of 1"),
+        ([Merged(encoder=Bag())], "Merged gave no finite vector for each of 1"),
+        ([Broken(encoder=Bag())], "Broken has log_vectors that are not finite"),
         ([Overlap(), Overlap()], "Overlap is given twice"),
         ([], "no attacker is given"),
     ],

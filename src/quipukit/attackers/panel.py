@@ -18,6 +18,7 @@ from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.ranks import EQUAL, best_rows, count_better
 from quipukit.attackers.registry import attacker as bind
+from quipukit.attackers.registry import check_distinct
 from quipukit.attackers.task import GROUP, Task
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
@@ -66,9 +67,7 @@ class Panel:
         self.names = [repr(attacker.spec) for attacker in self.attackers]
         if not self.names:
             raise InputError("no attacker is given; name at least one, for instance QuIA.")
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise InputError(f"the attacker {name} is given twice; keep one.")
+        check_distinct(self.attackers)
         # places[row] is where a row of our log stands in the attackers' log.
         order = sorted(range(len(log)), key=log.texts.__getitem__)
         self._places = np.empty(len(log), np.int64)
@@ -104,7 +103,10 @@ class Panel:
         chosen = self._named(names)
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
-                attacker.prepare(self._known, _part(progress, number, len(chosen)))
+                # Of its own: what one attacker does to its log is none of the others' business.
+                log = KnownLog(list(self._known.texts), self._known.counts.copy())
+                attacker.prepare(log, _part(progress, number, len(chosen)))
+                _check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
     def encode(
@@ -198,7 +200,7 @@ class Panel:
         executor: Executor | None,
     ) -> tuple[Rows, Rows]:
         """Return how many other rows come before each target, and how many stand level with it."""
-        vectors = attacker.sent_vectors(sent)
+        vectors = _checked_vectors(attacker, sent)
         if vectors is not None:
             goals = np.concatenate([self._vectors(attacker, target, target + 1) for target in targets])
             counts = count_better(
@@ -225,7 +227,7 @@ class Panel:
         """Return the rows of the highest scores and these scores, one line for each."""
         if not sent:
             return np.empty((0, 0), np.int64), np.empty((0, 0))
-        vectors = attacker.sent_vectors(sent)
+        vectors = _checked_vectors(attacker, sent)
         if vectors is not None:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
         rows, best = [], []
@@ -252,6 +254,26 @@ class Panel:
         if vectors is None or len(vectors) != len(self.log):
             raise InputError(f"the attacker {attacker.spec!r} has sent_vectors() but no log_vectors, one per row.")
         return vectors[self._places[start:stop]]
+
+
+def _check_log_vectors(attacker: Attacker) -> None:
+    vectors = attacker.log_vectors
+    # Encodings were checked when they were made.
+    if isinstance(vectors, np.ndarray) and not np.isfinite(vectors).all():
+        raise InputError(
+            f"the attacker {attacker.spec!r} has log_vectors that are not finite; check how it makes them."
+        )
+
+
+def _checked_vectors(attacker: Attacker, sent: Sequence[Sent]) -> Floats | None:
+    """Return an attacker's vectors for what was sent; one that is not finite would tie with the whole log."""
+    vectors = attacker.sent_vectors(sent)
+    if vectors is not None and (len(vectors) != len(sent) or not np.isfinite(vectors).all()):
+        raise InputError(
+            f"the attacker {attacker.spec!r} gave no finite vector for each of {len(sent):,}; sent_vectors() must "
+            "return one row for each."
+        )
+    return vectors
 
 
 def _in_memory(encoder: Encoder) -> PrivateStore:

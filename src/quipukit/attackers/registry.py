@@ -1,14 +1,15 @@
 """Attackers by name: the built-in ones and those of plugins, bound to their options and resources."""
 
 import ast
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quipukit.attackers.base import Attacker, option_fields, resource_names
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
-from quipukit.errors import ResourceError, SpecError
+from quipukit.errors import InputError, ResourceError, SpecError
 from quipukit.registry import Registry
 from quipukit.specs import Spec, parse
 
@@ -81,6 +82,13 @@ def attacker(
     made = cls(**options, **resources)
     made.written = wanted
     return made
+
+
+def check_distinct(attackers: Iterable[Attacker]) -> None:
+    """Refuse attackers of which two have one name: a result could not tell them apart."""
+    for name, count in Counter(repr(one.spec) for one in attackers).items():
+        if count > 1:
+            raise InputError(f"the attacker {name} is given twice; keep one.", argument="attackers")
 
 
 def _checked_options(cls: type[Attacker], wanted: Spec) -> dict[str, Any]:
