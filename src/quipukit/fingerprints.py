@@ -33,14 +33,19 @@ def fingerprint_of(thing: Any) -> str:
     source = object_hash(kind)
     if not source:
         raise InputError(f"{kind.__name__} has no source file to hash; {_fix(kind)}.")
-    try:
-        state = json.dumps(_canonical(thing, ()))
-    except (TypeError, ValueError, AttributeError, RecursionError):
-        # Neither the state nor the cause is shown: it may hold a query or a password.
-        state = ""
+    state = state_of(thing)
     if not state:
+        # Neither the state nor the cause is shown: it may hold a query or a password.
         raise InputError(f"the state of {kind.__name__} cannot be hashed, because it cannot be pickled; {_fix(kind)}.")
     return hashlib.sha256(f"{source} {state}".encode()).hexdigest()
+
+
+def state_of(thing: Any) -> str:
+    """Return an object's state in its canonical form; empty where it cannot be pickled."""
+    try:
+        return json.dumps(_canonical(thing, ()))
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        return ""
 
 
 def _fix(kind: type) -> str:

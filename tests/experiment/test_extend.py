@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -115,6 +115,18 @@ class Overlap(Attacker):
         return np.array([len(words & seen) / len(words | seen) if words | seen else 0.0 for words in self.words])
 
 
+class Weighted(Overlap):
+    """Has an option that is not part of its name."""
+
+    name = "Weighted"
+
+    def __init__(self, weight: float, then: Callable[[float], float] | None = None) -> None:
+        self.weight, self.then = weight, then
+
+    def scores(self, sent: Sent) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        return self.weight * super().scores(sent)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reversed(QueryMechanism):
     """Sends the words in reverse."""
@@ -168,6 +180,33 @@ def test_a_mechanism_as_an_object(village: Path, tmp_path: Path, saved: Saved) -
         resume(tmp_path / "out")
 
 
+def test_the_state_of_an_attacker_counts(village: Path, tmp_path: Path, saved: Saved) -> None:
+    choices = {**SMALL, "specs": ["AEA@3"]}
+    for attacker, computed in ((Weighted(1.0), True), (Weighted(1.0), False), (Weighted(-1.0), True)):
+        saved()
+        found = tiny.run(village, tmp_path / "out", **choices, attackers=[attacker])
+        assert ("ranks" in saved()) == computed
+    same(found.ranks, tiny.run(village, **choices, attackers=[Weighted(-1.0)]).ranks)
+    for _ in range(2):  # what cannot be hashed is never taken for known
+        saved()
+        tiny.run(village, tmp_path / "out", **choices, attackers=[Weighted(1.0, lambda score: score)])
+        assert "ranks" in saved()
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        {"attackers": [Weighted(1.0), Weighted(2.0)]},
+        {"attackers": ["QuIA", "quia"]},
+        {"specs": [Reversed(), Reversed()]},
+    ],
+)
+def test_two_of_one_name_are_refused_before_any_work(village: Path, tmp_path: Path, twice: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"given twice|are called"):
+        tiny.run(village, tmp_path / "out", **{**SMALL, **twice})
+    assert not (tmp_path / "out" / "artifacts").exists()
+
+
 def test_a_retriever_and_a_reranker_as_objects(village: Path, tmp_path: Path, saved: Saved) -> None:
     choices = {key: value for key, value in tiny.choices(village).items() if key != "systems"} | {"specs": ["CMP@5"]}
     found = qk.evaluate(**choices, retriever=First(), reranker=Longest(), out=tmp_path / "out")
@@ -214,7 +253,7 @@ def test_a_run_made_with_several_versions_says_so(village: Path, whole: Whole, f
     path = sorted(finished.glob("artifacts/ranks/*.json"))[0]
     record = Record.loads(path.read_bytes())
     assert record is not None
-    path.write_text(Record(record.sha256, {**record.software, "numpy": "1.0.0"}).dumps(), encoding="utf-8")
+    path.write_text(replace(record, software={**record.software, "numpy": "1.0.0"}).dumps(), encoding="utf-8")
     mixed = tiny.run(village, finished)
     assert mixed.manifest["mixed_software"] == ["numpy"]
     assert mixed.manifest["software"]["numpy"] == ["1.0.0", record.software["numpy"]]

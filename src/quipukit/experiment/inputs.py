@@ -13,6 +13,7 @@ import pandas as pd
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.registry import attacker as bind_attacker
+from quipukit.attackers.registry import check_distinct
 from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.encoders.base import Encoder
@@ -85,6 +86,11 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.
     completed = log.completed(queries["query"].tolist()) if options.inject else log
     encoder = objects.encoder if objects.encoder is not None else load_encoder(options.encoder)
+    attackers = tuple(
+        objects.attackers[name] if name in objects.attackers else bind_attacker(name, encoder=encoder)
+        for name in options.attackers
+    )
+    check_distinct(attackers)
     return Plan(
         options=options,
         collection=collection,
@@ -97,10 +103,7 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
             "injected": len(completed) - len(log),
         },
         encoder=encoder,
-        attackers=tuple(
-            objects.attackers[name] if name in objects.attackers else bind_attacker(name, encoder=encoder)
-            for name in options.attackers
-        ),
+        attackers=attackers,
         settings=tuple(settings),
         skipped=tuple(skipped),
         given=given,

@@ -1,14 +1,18 @@
 """Let every attacker rank the query log for every cell."""
 
 import functools
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from quipukit.attackers.base import Attacker
 from quipukit.attackers.panel import Panel
+from quipukit.experiment.artifacts import key_of
 from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
+from quipukit.fingerprints import state_of
 from quipukit.frames import RANKS, SETTING
 from quipukit.source_hash import object_hash
 
@@ -44,7 +48,12 @@ class Attack(Stage[AttackCell]):
     def attacker(self, number: int) -> list[Any]:
         """Return what an attacker's ranks depend on, beside what it sees."""
         name = self.panel.names[number]
-        return [name, object_hash(type(self.panel.attackers[number])), self.panel.fingerprint(name)]
+        code = object_hash(type(self.panel.attackers[number]))
+        return [name, code, self.panel.fingerprint(name), self._states[number]]
+
+    @functools.cached_property
+    def _states(self) -> list[str]:
+        return [state_hash(one) for one in self.plan.attackers]  # not the panel's: they change as they learn the log
 
     def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
         timer, panel = self.context.timer, self.panel
@@ -75,6 +84,18 @@ class Attack(Stage[AttackCell]):
     def sent_by(self, cells: Sequence[Cell]) -> pd.DataFrame:
         """Return the obfuscated queries of several cells of one seed."""
         return pd.concat([self.obfuscate.sent(cell) for cell in cells], ignore_index=True)
+
+
+def state_hash(attacker: Attacker) -> str:
+    """Return a hash over the state of an attacker that was given as an object; a spec says all about the others.
+
+    An attacker may state its own ``fingerprint``. Where its state cannot be hashed, nobody can tell whether it has
+    changed, and its ranks are good for one run.
+    """
+    if attacker.written is not None:
+        return ""
+    stated = getattr(attacker, "fingerprint", None)
+    return stated if isinstance(stated, str) and stated else key_of(state_of(attacker) or secrets.token_hex(16))
 
 
 def settings_frame(cells: Sequence[Cell]) -> pd.DataFrame:
