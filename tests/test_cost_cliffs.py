@@ -17,6 +17,7 @@ from quipukit.vectors.store import Vectors
 cliffs = pytest.importorskip("benchmarks.cliffs", reason="a source distribution has no benchmarks")
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("name", cliffs.CASES)
 def test_no_cliff_is_left(name):
     case = cliffs.CASES[name]

@@ -201,6 +201,7 @@ def finish(process):
     assert process.returncode == 0, told.decode()
 
 
+@pytest.mark.serial
 def test_killed_at_any_moment_it_holds_no_wrong_row_and_goes_on(tmp_path):
     wanted, chance, counts = texts(20_000), random.Random(11), [0]
     reference = HashEncoder()
@@ -236,6 +237,7 @@ def test_two_processes_share_the_work_and_corrupt_nothing(tmp_path):
     assert len(store) == 1500  # the second waited and found everything
 
 
+@pytest.mark.serial
 def test_small_requests_do_not_wait_for_a_long_one(tmp_path):
     slow = EncodingStore(HashEncoder(pause=0.05), tmp_path)
     thread = threading.Thread(target=slow.ensure, args=(texts(640),))

@@ -100,6 +100,7 @@ class TestTrouble:
         with pytest.raises(EngineError, match=r"none of the engines behind it answered \(3 attempts\)"):
             connect(server, "searxng", retries=2).search(["x"], 5)
 
+    @pytest.mark.serial
     @pytest.mark.parametrize("date", [False, True])
     def test_retry_after_is_honored_by_all_requests(self, serve: Serve, date: bool) -> None:
         def answer(_: Asked) -> Reply:
@@ -182,6 +183,7 @@ class TestTrouble:
         with pytest.raises(EngineError, match=f"Solr at 127.0.0.1:{port}, query 1 of 9 .*no connection; is it running"):
             HttpEngine(f"solr+http://127.0.0.1:{port}/solr/news", retries=1).search([*"abcdefghi"], 5)
 
+    @pytest.mark.serial
     def test_a_hang_ends_after_the_timeout(self, serve: Serve) -> None:
         server = serve(in_turn(Reply(ANSERINI, delay=3)))
         begin = time.monotonic()

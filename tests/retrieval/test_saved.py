@@ -179,6 +179,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         Saved(Stream(), tmp_path / "file" / "folder").search(["x"], 1)
 
 
+@pytest.mark.serial
 def test_kill_nine(tmp_path: Path) -> None:
     """What a process had written before it was killed is there for the next one."""
     queries = [f"query {number}" for number in range(400)]
