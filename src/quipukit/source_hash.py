@@ -9,6 +9,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import secrets
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,7 +58,7 @@ def source_hash(*modules: str) -> str:
 def object_hash(thing: Any) -> str:
     """Return the hash of the source of a class or function: of its file and what that imports from this package.
 
-    Something typed at a prompt has no file: its hash is empty, and a change of it goes unnoticed.
+    Something typed at a prompt has no file, and its hash is empty; `code_key` is for what must not go unnoticed.
     """
     module = str(getattr(thing, "__module__", ""))
     if module.split(".", maxsplit=1)[0] == _PACKAGE:
@@ -69,6 +70,15 @@ def object_hash(thing: Any) -> str:
         return ""
     below = sorted({name for name in _imports(file) if not _is_infrastructure(name)})
     return hashlib.sha256((content + source_hash(*below)).encode()).hexdigest()
+
+
+@functools.cache
+def code_key(thing: Any) -> str:
+    """Return the hash of the source of a class or function; of something typed at a prompt, one of its own.
+
+    Nobody can tell whether it is the same as that of another session, so what it computed there is computed again.
+    """
+    return object_hash(thing) or secrets.token_hex(32)
 
 
 @functools.cache

@@ -193,6 +193,22 @@ def test_the_state_of_an_attacker_counts(village: Path, tmp_path: Path, saved: S
         assert "ranks" in saved()
 
 
+def typed(base: type, name: str, sign: float) -> Any:
+    """Return a class as a prompt makes it: without a file."""
+    space: dict[str, Any] = {"__name__": "a_prompt", "Base": base, "sign": sign}
+    exec(f"class {name}(Base):\n  name = '{name}'\n  def scores(self, sent): return sign * super().scores(sent)", space)
+    return space[name]
+
+
+def test_an_attacker_typed_anew_is_another(village: Path, tmp_path: Path, saved: Saved) -> None:
+    choices = {**SMALL, "specs": ["AEA@3"]}
+    first, second = typed(Overlap, "Typed", 1.0), typed(Overlap, "Typed", -1.0)
+    for kind, computed in ((first, True), (first, False), (second, True)):
+        saved()
+        tiny.run(village, tmp_path / "out", **choices, attackers=[kind()])
+        assert ("ranks" in saved()) == computed
+
+
 @pytest.mark.parametrize(
     "twice",
     [

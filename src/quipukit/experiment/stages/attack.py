@@ -14,7 +14,7 @@ from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.fingerprints import state_of
 from quipukit.frames import RANKS, SETTING
-from quipukit.source_hash import object_hash
+from quipukit.source_hash import code_key
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
@@ -48,7 +48,7 @@ class Attack(Stage[AttackCell]):
     def attacker(self, number: int) -> list[Any]:
         """Return what an attacker's ranks depend on, beside what it sees."""
         name = self.panel.names[number]
-        code = object_hash(type(self.panel.attackers[number]))
+        code = code_key(type(self.panel.attackers[number]))
         return [name, code, self.panel.fingerprint(name), self._states[number]]
 
     @functools.cached_property

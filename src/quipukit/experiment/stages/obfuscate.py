@@ -12,7 +12,7 @@ from quipukit.frames import NOTES, OBFUSCATED
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import obfuscate_groups
 from quipukit.progress import Progress, part_of
-from quipukit.source_hash import object_hash
+from quipukit.source_hash import code_key
 
 
 class Obfuscate(Stage[Cell]):
@@ -32,7 +32,7 @@ class Obfuscate(Stage[Cell]):
             content = cell.rows_of(plan.given)[["qid", "variant", "query"]].to_dict("list")
             return ["given", cell.setting.key, content, plan.fingerprints["queries"]]
         chosen = [repr(mechanism.spec), cell.setting.n, cell.seed, plan.options.noise]
-        return [object_hash(type(mechanism)), resources_of(mechanism), plan.fingerprints["queries"], chosen]
+        return [code_key(type(mechanism)), resources_of(mechanism), plan.fingerprints["queries"], chosen]
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
         given = [cell for cell in missing if cell.setting.bound is None]
@@ -81,7 +81,7 @@ class Obfuscate(Stage[Cell]):
     def law(self, cell: Cell) -> str:
         """Return a hash over all that the law of a cell's mechanism depends on; empty where it is not known."""
         bound = cell.setting.bound
-        return "" if bound is None else key_of(repr(bound.spec), object_hash(type(bound)), resources_of(bound))
+        return "" if bound is None else key_of(repr(bound.spec), code_key(type(bound)), resources_of(bound))
 
 
 def resources_of(mechanism: Mechanism) -> list[str]:
