@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from quipukit.errors import FrameError
-from quipukit.frames import NOTES, OBFUSCATED, QUERIES, by_parameter, queries_frame
+from quipukit.frames import NOTES, OBFUSCATED, QUERIES, by_parameter, noise_of, queries_frame
 
 SECRET = "my secret illness"
 
@@ -36,6 +36,58 @@ def test_a_good_table_comes_back_as_it_is():
 def test_columns_are_put_in_order_and_others_left_out():
     given_frame = obfuscated()[["value", "query", "qid", "parameter", "variant", "mechanism"]].assign(more=1)
     assert list(OBFUSCATED.check(given_frame).columns) == list(OBFUSCATED.columns)
+
+
+# --- n and noise ------------------------------------------------------------------------------------------------------
+
+
+def test_n_and_noise_are_kept_where_they_are():
+    found = OBFUSCATED.check(obfuscated(noise="common", more=1, n=["2", "2"]))
+    assert list(found.columns) == [*OBFUSCATED.columns, "n", "noise"]
+    assert found["n"].tolist() == [2, 2] and found["n"].dtype == np.int64
+    assert list(OBFUSCATED.check(obfuscated(noise="common")).columns) == [*OBFUSCATED.columns, "noise"]
+    assert list(QUERIES.check(obfuscated(noise="common", qid=["1", "2"])).columns) == ["qid", "query"]
+
+
+@pytest.mark.parametrize("keep", [list, pd.Categorical, pd.array])
+def test_gaps_are_unknown(keep):
+    found = OBFUSCATED.check(obfuscated(noise=keep(["common", None]), n=[2, None]))
+    assert found[["n", "noise"]].values.tolist() == [[2, "common"], [0, "unknown"]]
+    assert OBFUSCATED.check(obfuscated(noise=["", "independent"]))["noise"].tolist() == ["unknown", "independent"]
+
+
+@pytest.mark.parametrize("column", ["n", "noise"])
+def test_two_columns_of_one_name_are_refused(column):
+    twice = pd.concat([obfuscated(noise="independent", n=2), pd.DataFrame({column: ["7", "7"]})], axis=1)
+    with pytest.raises(FrameError, match=f"Obfuscated has column '{column}' twice"):
+        OBFUSCATED.check(twice)
+
+
+@pytest.mark.parametrize(
+    ("marks", "joint"),
+    [
+        (["common", "common"], "common"),
+        (["independent", "common"], "common"),
+        (["common", None], "common"),
+        (["independent", "independent"], "independent"),
+        (["independent", None], "unknown"),
+        (["independent", "unknown"], "unknown"),
+        (["loud", ["common"]], "unknown"),
+    ],
+)
+def test_what_is_common_in_part_is_common(marks, joint):
+    assert noise_of(obfuscated(noise=marks)) == joint
+    assert noise_of(OBFUSCATED.check(obfuscated(noise=marks))) == joint
+
+
+def test_the_noise_of_a_table_that_does_not_say_is_unknown():
+    assert noise_of(obfuscated()) == "unknown"
+    assert noise_of(pd.concat([obfuscated(noise="independent"), obfuscated()])) == "unknown"
+    both = pd.concat([obfuscated(noise="independent"), pd.DataFrame({"noise": ["common", "common"]})], axis=1)
+    assert noise_of(both) == "common"
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
 
 
 def test_numbers_are_read_from_texts_and_identifiers_stay_texts():

@@ -161,9 +161,10 @@ def test_none_and_the_same_twice_are_refused():
 
 def test_the_table():
     frame = obfuscate({"x": "cat dog", "y": "river"}, ["CMP@3", "CMP@5", "Identity"], 4, vectors=vocabulary(), seed=1)
-    assert list(frame.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value"]
+    assert list(frame.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value", "n", "noise"]
     assert len(frame) == 3 * 2 * 4
-    assert frame.attrs == {"n": 4, "noise": "independent"}
+    assert set(frame["n"]) == {4} and set(frame["noise"]) == {"independent"}
+    assert frame.attrs == {}
     sizes = frame.groupby(["mechanism", "parameter", "value", "qid"]).size()
     assert sizes.to_dict() == {
         (name, parameter, value, qid): 4
@@ -212,7 +213,7 @@ def test_no_queries_give_an_empty_table():
     for form in ([], {}, pd.DataFrame({"qid": [], "query": []})):
         frame = obfuscate(form, WORD_SPECS, 3, vectors=vocabulary())
         assert len(frame) == 0
-        assert list(frame.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value"]
+        assert list(frame.columns) == ["qid", "variant", "query", "mechanism", "parameter", "value", "n", "noise"]
         assert len(notes(frame)) == 0
 
 
@@ -400,7 +401,7 @@ def test_groups_come_one_by_one_and_add_up_to_the_whole(noise):
         alone = obfuscate_with_notes(asked, group, 3, seed=5, noise=noise)
         assert_frame_equal(part.table, alone.table)
         assert_frame_equal(part.notes, alone.notes)
-        assert part.table.attrs == {"n": 3, "noise": noise}
+        assert set(part.table["n"]) == {3} and set(part.table["noise"]) == {noise}
     whole = obfuscate_with_notes(asked, members, 3, seed=5, noise=noise).table
     together = pd.concat([part.table for _, part in groups])
     columns = ["mechanism", "value", "qid", "variant"]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,11 +18,16 @@ Kind = Literal["text", "whole", "number"]
 
 @dataclass(frozen=True)
 class Table:
-    """A kind of table: which columns it has, of which kind, and which of them tell its rows apart."""
+    """A kind of table: which columns it has, of which kind, and which of them tell its rows apart.
+
+    ``optional`` columns are kept where they are present. They may have gaps, for tables with and without them can be
+    put together: a missing text is "unknown", a missing number 0.
+    """
 
     name: str
     columns: Mapping[str, Kind]
     key: tuple[str, ...]
+    optional: Mapping[str, Kind] = field(default_factory=dict)
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with its columns in order and of the right types (a copy), or say what is wrong."""
@@ -36,13 +41,16 @@ class Table:
 
     def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the same as `check`, but let rows have the same key."""
-        for column in self.columns:
+        present = {column: kind for column, kind in self.optional.items() if column in frame.columns}
+        for column in (*self.columns, *present):
             if column not in frame.columns:
                 raise FrameError(f"{self.name} needs column {column!r} ({self._found(frame)}); rename or add it.")
             if list(frame.columns).count(column) > 1:
                 raise FrameError(f"{self.name} has column {column!r} twice; keep one of them.")
-        checked = frame[list(self.columns)].copy()
-        for column, kind in self.columns.items():
+        checked = frame[[*self.columns, *present]].copy()
+        for column, kind in present.items():
+            checked[column] = _without_gaps(checked[column], kind)
+        for column, kind in (*self.columns.items(), *present.items()):
             checked[column] = _convert(self.name, checked[column], kind)
         return checked.reset_index(drop=True)
 
@@ -57,46 +65,26 @@ class Table:
         return self.check(pd.DataFrame({column: [] for column in self.columns}))
 
 
-class Marked(Table):
-    """A table of obfuscated queries, which keeps in ``attrs`` how the noise of its settings was drawn."""
-
-    def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame as it should be; a column ``noise``, as files have it, becomes the mark."""
-        checked = super().typed(frame)
-        return with_noise(checked, noise_of(frame))
-
-
 def noise_of(obfuscated: pd.DataFrame) -> str:
     """Return how the noise of obfuscated queries was drawn: independent, common, or unknown.
 
-    Files and results say it in a column ``noise``, tables in ``attrs``. What is common in part is common.
+    Every row says it in the column ``noise``; without one it is unknown. What is common in part is common.
     """
-    said = {obfuscated.attrs["noise"]} if "noise" in obfuscated.attrs else set()
-    if list(obfuscated.columns).count("noise") == 1:
-        said |= set(obfuscated["noise"])
-    return joint_noise(said)
-
-
-def joint_noise(marks: Iterable[object]) -> str:
-    """Return the mark of tables that are joined."""
-    said = set(marks)
+    said = set(map(str, obfuscated.loc[:, obfuscated.columns == "noise"].to_numpy().ravel()))
     return "common" if "common" in said else "independent" if said == {"independent"} else "unknown"
-
-
-def with_noise(obfuscated: pd.DataFrame, noise: str) -> pd.DataFrame:
-    """Mark a table with how its noise was drawn, in place, and return it; unknown is no mark."""
-    obfuscated.attrs.pop("noise", None)
-    if noise != "unknown":
-        obfuscated.attrs["noise"] = noise
-    return obfuscated
 
 
 SETTING = settings.SETTING
 _SETTING: dict[str, Kind] = {"mechanism": "text", "parameter": "text", "value": "number"}
 
 QUERIES = Table("Queries", {"qid": "text", "query": "text"}, ("qid",))
-OBFUSCATED = Marked(
-    "Obfuscated", {"qid": "text", "variant": "whole", "query": "text", **_SETTING}, (*SETTING, "qid", "variant")
+# Optional: how many variants were asked for, and how their noise was drawn. Both are columns so that they stay with the
+# rows: what is copied, filtered or put together with other rows is still known to have common noise.
+OBFUSCATED = Table(
+    "Obfuscated",
+    {"qid": "text", "variant": "whole", "query": "text", **_SETTING},
+    (*SETTING, "qid", "variant"),
+    optional={"n": "whole", "noise": "text"},
 )
 QRELS = Table("Qrels", {"qid": "text", "docno": "text", "relevance": "whole"}, ("qid", "docno"))
 RUN = Table(
@@ -237,6 +225,12 @@ def _pairs(queries: object) -> list[tuple[object, object]]:
     if given and all(isinstance(one, tuple | list) and len(one) == 2 for one in given):
         return [(qid, query) for qid, query in given]
     return [(str(number), query) for number, query in enumerate(given, 1)]
+
+
+def _without_gaps(column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]":
+    """Fill missing cells; in files of text they are empty texts."""
+    gaps = column.isna() | (column == "")
+    return column.astype(object).mask(gaps, "unknown" if kind == "text" else 0) if gaps.any() else column
 
 
 def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]":

@@ -90,9 +90,10 @@ def obfuscate(
     differences between them get less noisy, and a sweep costs little more than one setting. It is for experiments and
     needs a seed: outputs of several settings that share noise have *no finite joint guarantee* at any epsilon.
 
-    The table holds its columns; ``attrs`` holds ``n`` and ``noise``, nothing about a query. What was flagged stays on
-    this side: ``notes(table)`` returns it. ``progress(done, total)`` is called now and then. ``executor`` runs the
-    work in other processes (`quipukit.executors`); with a seed the result is the same.
+    The last two columns, ``n`` and ``noise``, repeat what was asked for in every row, so that a part of the table, or
+    several tables put together, still show it. What was flagged stays on this side: ``notes(table)`` returns it.
+    ``progress(done, total)`` is called now and then. ``executor`` runs the work in other processes
+    (`quipukit.executors`); with a seed the result is the same.
 
     >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
     ['a cat']
@@ -263,9 +264,7 @@ class _Job:
 
     def collect(self, mechanisms: Sequence[Mechanism], results: list[list[Variants]]) -> Obfuscation:
         """Return the tables of what every mechanism made of every query."""
-        done = _collect(mechanisms, [qid for qid, _ in self.queries], results)
-        done.table.attrs.update(n=self.n, noise=self.streams.mode)
-        return done
+        return _collect(mechanisms, [qid for qid, _ in self.queries], results, self.n, self.streams.mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +311,9 @@ def _run(
                 yield groups[group], [list(chain.from_iterable(found)) for found in zip(*in_order, strict=True)]
 
 
-def _collect(mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]]) -> Obfuscation:
+def _collect(
+    mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list[list[Variants]], n: int, noise: Noise
+) -> Obfuscation:
     columns: dict[str, list[Any]] = {column: [] for column in OBFUSCATED.columns}
     flags: list[dict[str, Any]] = []
     for one, result in zip(mechanisms, results, strict=True):
@@ -326,6 +327,6 @@ def _collect(mechanisms: Sequence[Mechanism], qids: Sequence[str], results: list
                 columns[column].extend([cell] * count)
             flags.extend({**setting, "qid": qid, "flag": flag, "count": c} for flag, c in variants.flags.items())
     return Obfuscation(
-        OBFUSCATED.check(pd.DataFrame(columns, dtype=object)),
+        OBFUSCATED.check(pd.DataFrame(columns, dtype=object).assign(n=n, noise=noise)),
         NOTES.check(pd.DataFrame(flags, columns=list(NOTES.columns))),
     )

@@ -14,6 +14,7 @@ import quipukit as qk
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.experiment.options import Options
+from quipukit.frames import noise_of
 from quipukit.io.obfuscated import read_obfuscated
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
@@ -73,14 +74,13 @@ def test_a_file_with_common_noise_does_not_go_to_an_engine(
     for more in ([], ["--send-originals"]):
         assert "share common noise" in refused(capsys, engine, *asked, *more, "-o", tmp_path / "run")
     read, _ = read_obfuscated(file)
-    assert read.attrs["noise"] == "common"
+    assert set(read["noise"]) == {"common"}
     alone = read[read["value"] == 1.0].assign(query=["gull", "salt"])  # one setting keeps its guarantee
     assert len(qk.retrieve(alone, None, at(engine), depth=1, queries=QUERIES)) == 2
 
 
 def test_the_mark_of_common_noise_stays_on_tables(engine: FakeEngine, tmp_path: Path) -> None:
-    for marked in (sweep(noise="common"), sweep()):
-        marked.attrs["noise"] = "common" if "noise" not in marked else "independent"
+    for marked in (sweep(noise="common"), sweep(noise=["common", "independent"])):
         with pytest.raises(InputError, match="share common noise"):
             qk.retrieve(marked, None, at(engine), depth=1, queries=QUERIES)
     assert engine.asked == []
@@ -88,18 +88,69 @@ def test_the_mark_of_common_noise_stays_on_tables(engine: FakeEngine, tmp_path: 
     for first, second, joint in (
         ("common", "independent", "common"),
         ("independent", "independent", "independent"),
-        ("independent", "unknown", None),
+        ("independent", "unknown", "unknown"),
+        ("common", None, "common"),
+        ("independent", None, "unknown"),
+        (None, None, "unknown"),
     ):
         folder = tmp_path / f"{first}-{second}"
         folder.mkdir()
-        table(noise=first).to_csv(folder / "1.csv", index=False)
-        table(noise=second, value=2.0).to_csv(folder / "2.csv", index=False)
-        assert read_obfuscated(folder)[0].attrs.get("noise") == joint
+        for number, said in enumerate((first, second), 1):
+            marked = table(value=float(number), **({} if said is None else {"noise": said}))
+            marked.to_csv(folder / f"{number}.csv", index=False)
+        assert noise_of(read_obfuscated(folder)[0]) == joint
     published = table(noise="common", text="x", epsilon=1.0).rename(columns={"qid": "id", "query": "obfuscatedText"})
     published[["id", "text", "obfuscatedText", "mechanism", "epsilon", "noise"]].to_csv(tmp_path / "p.csv", index=False)
-    assert read_obfuscated(tmp_path / "p.csv")[0].attrs["noise"] == "common"
+    assert set(read_obfuscated(tmp_path / "p.csv")[0]["noise"]) == {"common"}
     for other in (sweep(noise="independent"), sweep()):
         assert len(qk.retrieve(other, None, at(engine), depth=1, queries=QUERIES)) == 4
+
+
+def test_the_mark_of_common_noise_outlives_what_pandas_does_to_a_table(village: Path, engine: FakeEngine) -> None:
+    vectors = qk.load_vectors(village / "vectors.txt")
+    common = qk.obfuscate(QUERIES, ["CMP@1", "CMP@2"], 2, vectors=vectors, seed=1, noise="common")
+    independent = qk.obfuscate(QUERIES, ["CMP@3", "CMP@4"], 2, vectors=vectors, seed=1)
+    bare = independent.drop(columns=["n", "noise"])
+    changed = [
+        common.copy(),
+        common[common["variant"] == 0],
+        common.sort_values("query").reset_index(drop=True),
+        common.merge(QUERIES[["qid"]], on="qid"),
+        pd.concat([common[common["value"] == 1.0], common[common["value"] == 2.0]]),
+        pd.concat([independent, common[common["value"] == 1.0]]),
+        pd.concat([common[common["value"] == 1.0], bare], ignore_index=True),
+        pd.DataFrame(common.to_dict("list")),
+    ]
+    for one in changed:
+        assert noise_of(one) == "common"
+        for allowed in (False, True):
+            with pytest.raises(InputError, match="share common noise"):
+                qk.retrieve(one, None, at(engine), depth=1, queries=QUERIES, send_originals=allowed)
+    assert engine.asked == []
+    # What is left of a mixture without its common rows may go.
+    mixture = pd.concat([independent, common])
+    rest = mixture[mixture["value"] > 2.0]
+    assert noise_of(rest) == "independent"
+    assert len(qk.retrieve(rest, None, at(engine), depth=1, queries=QUERIES, send_originals=True)) == 8
+    assert engine.asked
+
+
+def test_what_an_experiment_stores_does_not_depend_on_the_optional_columns(village: Path, tmp_path: Path) -> None:
+    rest: dict[str, Any] = {"specs": None, "n": 50, "queries": QUERIES, "qrels": judged("a", "b")}
+    for name, marked in {"bare": sweep(), "marked": sweep(n=1, noise="common")}.items():
+        tiny.run(village, tmp_path / name, obfuscated=marked, **rest)
+    stored = [
+        {file.name: file.read_bytes() for file in (tmp_path / name / "artifacts" / "obfuscated").glob("*.parquet")}
+        for name in ("bare", "marked")
+    ]
+    assert stored[0] == stored[1] and len(stored[0]) == 4  # two settings, two references
+    bare, marked = (qk.Result.load(tmp_path / name).obfuscated for name in ("bare", "marked"))
+    assert list(bare.columns) == list(marked.columns) and "n" not in bare
+    assert (noise_of(bare), noise_of(marked)) == ("unknown", "common")
+
+
+def judged(*qids: str) -> pd.DataFrame:
+    return pd.DataFrame({"qid": qids, "docno": "moon-00", "relevance": 1})
 
 
 def test_a_result_keeps_the_mark(village: Path, engine: FakeEngine, tmp_path: Path) -> None:
@@ -107,17 +158,17 @@ def test_a_result_keeps_the_mark(village: Path, engine: FakeEngine, tmp_path: Pa
     again = qk.Result.load(tmp_path / "run")
     assert again.digest == result.digest
     for one in (result, again):
-        assert one.manifest["noise"] == one.obfuscated.attrs["noise"] == "common"
+        assert one.manifest["noise"] == noise_of(one.obfuscated) == "common"
         qk.write_obfuscated(one.obfuscated, tmp_path / "sent.csv")
         assert set(pd.read_csv(tmp_path / "sent.csv")["noise"]) == {"common"}
     assert set(pd.read_parquet(tmp_path / "run" / "obfuscated.parquet")["noise"]) == {"common"}
-    assert read_obfuscated(tmp_path / "run" / "obfuscated.parquet")[0].attrs["noise"] == "common"
+    assert noise_of(read_obfuscated(tmp_path / "run" / "obfuscated.parquet")[0]) == "common"
     sweep = again.obfuscated[again.obfuscated["mechanism"] == "CMP"]
     with pytest.raises(InputError, match="share common noise"):
         qk.retrieve(sweep, None, at(engine), depth=1, queries=again.queries, send_originals=True)
     choices = {"specs": None, "n": 50, "queries": again.queries}
     measured = tiny.run(village, None, obfuscated=sweep.drop(columns="seed"), **choices)
-    assert measured.manifest["noise"] == measured.obfuscated.attrs["noise"] == "common"
+    assert measured.manifest["noise"] == noise_of(measured.obfuscated) == "common"
     assert engine.asked == []
 
 
@@ -208,8 +259,7 @@ def test_a_mechanism_that_drops_stop_words_does_not_hide_the_query_by_it(
 
 
 def test_fewer_topics_are_fewer_obfuscated_queries(village: Path, engine: FakeEngine) -> None:
-    qrels = pd.DataFrame({"qid": ["a"], "docno": ["moon-00"], "relevance": 1})
-    rest: dict[str, Any] = {"specs": None, "n": 50, "qrels": qrels}
+    rest: dict[str, Any] = {"specs": None, "n": 50, "qrels": judged("a")}
     tiny.run(village, obfuscated=table(), queries=QUERIES, topics=1, systems=((at(engine), "bm25"),), **rest)
     texts = {sent(one) for one in engine.asked}
     assert "gull" in texts and "salt" not in texts

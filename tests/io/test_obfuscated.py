@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 from quipukit.errors import FileError
 from quipukit.frames import OBFUSCATED
 from quipukit.io.obfuscated import read_obfuscated, with_budget, write_obfuscated
+from quipukit.io.tables import write_table
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors.store import Vectors
 from tests.examples import examples
@@ -81,14 +82,42 @@ def test_obfuscated_queries_are_read_back_as_they_were_or_refused(suffix, querie
             return
         write_obfuscated(table, path)
         back, _ = read_obfuscated(path)
-    assert_frame_equal(back, table, check_exact=suffix != ".jsonl", rtol=1e-12)
+    expected = OBFUSCATED.check(table.assign(n=1, noise="unknown"))
+    assert_frame_equal(back, expected, check_exact=suffix != ".jsonl", rtol=1e-12)
 
 
 def test_the_budget_counts_the_variants_of_tables_put_together():
     pets = Vectors(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]])
     one, two = (obfuscate({"q": "cat"}, "CMP@3", 2, vectors=pets) for _ in range(2))
     both = pd.concat([one, two.assign(variant=two["variant"] + 2)], ignore_index=True)
-    assert both.attrs["n"] == 2, "pandas no longer keeps it; the test has lost its object"
     assert with_budget(both)[["n", "budget"]].drop_duplicates().values.tolist() == [[4, 12.0]]
     # A part of a table was paid for as a whole.
     assert with_budget(one.head(1))[["n", "budget"]].values.tolist() == [[2, 6.0]]
+    # Beside rows that do not say how many were asked for, too.
+    bare = one.head(1).drop(columns=["n", "noise"]).assign(qid="r")
+    mixed = with_budget(pd.concat([one.head(1), bare], ignore_index=True))
+    assert mixed[["n", "noise", "budget"]].values.tolist() == [[2, "unknown", 6.0], [1, "unknown", 3.0]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_n_and_noise_are_read_back(tmp_path, suffix):
+    pets = Vectors(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]])
+    table = obfuscate({"q": "cat", "r": "dog"}, ["CMP@3", "CMP@5"], 2, vectors=pets, seed=1, noise="common")
+    write_obfuscated(table, tmp_path / f"sent{suffix}")
+    assert_frame_equal(read_obfuscated(tmp_path / f"sent{suffix}")[0], table)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_may_have_gaps_where_tables_were_put_together(tmp_path, suffix):
+    row = {"qid": "1", "variant": 0, "query": "cat", "mechanism": "CMP", "parameter": "epsilon", "value": 5.0}
+    table = pd.DataFrame([{**row, "n": 3, "noise": "common"}, {**row, "qid": "2"}])
+    write_table(table, tmp_path / f"sent{suffix}")
+    back, _ = read_obfuscated(tmp_path / f"sent{suffix}")
+    assert back[["n", "noise"]].values.tolist() == [[3, "common"], [0, "unknown"]]
+
+
+def test_a_file_in_which_n_is_no_number_is_refused(tmp_path):
+    content = f"qid,variant,query,mechanism,parameter,value,n\n1,0,a,CMP,epsilon,1,{SECRET}\n"
+    with pytest.raises(FileError, match="column 'n' must hold numbers") as fault:
+        read_obfuscated(written(tmp_path, "a.csv", content))
+    assert "secret" not in str(fault.value)

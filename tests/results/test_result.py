@@ -70,7 +70,8 @@ def test_the_digest_covers_every_table(result: Result, name: str) -> None:
     assert len(frame), "the example has rows of every kind"
     changed = [dataclasses.replace(result, **{name: frame.iloc[::-1].reset_index(drop=True)})]
     changed.append(dataclasses.replace(result, **{name: frame.iloc[1:]}))
-    for column in frame.columns:
+    # How the noise was drawn is what the manifest says, and the digest covers that.
+    for column in frame.columns.drop("noise", errors="ignore"):
         other = frame.copy()
         cell = other[column].iloc[0]
         other.loc[0, column] = f"{cell}x" if isinstance(cell, str) else 77

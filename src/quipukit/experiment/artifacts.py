@@ -102,7 +102,7 @@ class Artifacts:
     def save(self, table: str, key: str, frame: pd.DataFrame) -> None:
         """Write an artifact, complete or not at all."""
         plain = frame.copy(deep=False)
-        plain.attrs = {}  # they describe the batch that the rows came in, and an artifact must not depend on that
+        plain.attrs = {}  # a plugin's own: pandas would write them, and an artifact must depend on its columns alone
         path = self.path(table, key)
         with write_errors(self.folder):
             _record_path(path).unlink(missing_ok=True)  # a kill between the two writes must not look like damage

@@ -13,6 +13,7 @@ from quipukit.errors import FileError, InputError
 from quipukit.experiment.folder import remove_partials, write_errors
 from quipukit.experiment.options import EXTENDABLE, Options
 from quipukit.experiment.plan import Plan, fingerprint
+from quipukit.frames import OBFUSCATED
 from quipukit.results import FORM
 from quipukit.storage import atomic_write
 
@@ -44,7 +45,8 @@ class Begun:
         if plan.vectors is not None:
             prints["vectors"] = plan.vectors.fingerprint
         if plan.given is not None:
-            prints["obfuscated"] = fingerprint(plan.given.to_dict("list"))
+            # Not `n` and `noise`, which a table may lack: the queries are the same with them and without.
+            prints["obfuscated"] = fingerprint(plan.given[list(OBFUSCATED.columns)].to_dict("list"))
         given = sorted({*objects, *(["systems"] if not all(one.portable for one in plan.options.systems) else [])})
         directory = os.path.relpath(Path.cwd().resolve(), folder.resolve())
         return cls(plan.options.to_json(), given, directory, prints)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import FileError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING, joint_noise, noise_of, with_noise
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, noise_of
 from quipukit.io.queries import RENAMED
 from quipukit.io.reading import file_kind
 from quipukit.io.tables import FORMATS, Pathish, as_table, check_cells, checked_table, read_table, write_table
@@ -18,16 +18,15 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read obfuscated queries, a file or a folder of files; return them and the originals in the same file.
 
     Our own layout carries no originals, so that the second table is empty. The published one
-    (id, text, obfuscatedText, mechanism, epsilon or level) does. ``attrs["noise"]`` of the first table is what the
-    files say of their noise, where they do.
+    (id, text, obfuscatedText, mechanism, epsilon or level) does. The first table has the columns ``n`` and ``noise``
+    where files have them; for rows of files that do not say, they are 0 and "unknown".
     """
     path = Path(path)
     files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
     if not files:
         raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")
     parts = [_read_part(file) for file in files]
-    noise = joint_noise(noise_of(part) for part, _ in parts)
-    obfuscated = with_noise(pd.concat([part for part, _ in parts], ignore_index=True), noise)
+    obfuscated = pd.concat([part for part, _ in parts], ignore_index=True)
     if obfuscated.duplicated(list(OBFUSCATED.key)).any():
         raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
     originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
@@ -49,13 +48,17 @@ def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
 def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
     """Add what was asked for and what it costs: n, the kind of noise, and n * epsilon where there is an epsilon.
 
-    The budget is that of one setting. With common noise the settings of a table have no joint one. Where a query has
-    more variants than n says (pandas keeps the n of the first of several tables that are put together), they count.
+    The budget is that of one setting. With common noise the settings of a table have no joint one, and all rows say
+    that it is common, for a row of a file may meet any other. Where a query has more variants than n says, as when
+    several tables were put together, they count.
     """
-    held = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
-    counts = held.clip(lower=obfuscated.attrs.get("n"))
+    counts = obfuscated.groupby([*SETTING, "qid"])["variant"].transform("size")
+    if "n" in obfuscated.columns:
+        asked = pd.to_numeric(obfuscated["n"], errors="coerce").fillna(0)
+        counts = counts.where(counts >= asked, asked).astype("int64")
     budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
-    return obfuscated.assign(n=counts, noise=noise_of(obfuscated), budget=budget)
+    noise = noise_of(obfuscated)
+    return obfuscated.drop(columns="noise", errors="ignore").assign(n=counts, noise=noise, budget=budget)
 
 
 def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -73,8 +76,9 @@ def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
     settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
     rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
+    if "noise" in frame.columns:
+        rows["noise"] = frame["noise"]
     obfuscated = as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
-    with_noise(obfuscated, noise_of(frame))
     obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
     originals = frame[["id", "text"]].rename(columns=RENAMED).drop_duplicates()
     return obfuscated, as_table(path, lambda: QUERIES.typed(originals))

@@ -31,7 +31,7 @@ def write_table(table: pd.DataFrame, path: Pathish) -> None:
     """Write any table by the ending of the path, complete or not at all."""
     path = Path(path)
     table = table.copy(deep=False)
-    table.attrs = {}  # pandas writes them into the metadata of Parquet files; a table is its columns
+    table.attrs = {}  # a caller's own: pandas would write them into the metadata of Parquet files, unseen
     if path.suffix not in FORMATS:
         raise FileError(f"{path}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     try:

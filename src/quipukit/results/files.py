@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import FileError
-from quipukit.frames import noise_of
 from quipukit.io.tables import read_parquet
 from quipukit.results.tables import tables_of, up_to_date
 from quipukit.storage import atomic_write, sha256
@@ -29,10 +28,8 @@ def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, 
     text = manifest_text(manifest)
     checksums = {MANIFEST: hashlib.sha256(text.encode()).hexdigest()}
     for name, frame in tables.items():
-        if name == "obfuscated":
-            frame = frame.assign(noise=noise_of(frame))
         frame = frame.copy(deep=False)
-        frame.attrs = {}  # pandas would write them into the file
+        frame.attrs = {}  # a caller's own: pandas would write them into the file
         with atomic_write(place / f"{name}.parquet") as draft:
             frame.to_parquet(draft, index=False, compression="zstd")
             checksums[f"{name}.parquet"] = sha256(draft)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from quipukit.errors import InputError
-from quipukit.frames import SCORES, joint_noise, noise_of, with_noise
+from quipukit.frames import SCORES, noise_of
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.intervals import LEVEL
 from quipukit.measures.points import points as join_points
@@ -45,7 +45,9 @@ class Result:
 
     def __post_init__(self) -> None:
         # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.
-        with_noise(self.obfuscated, joint_noise([self.manifest.get("noise") or noise_of(self.obfuscated)]))
+        noise = self.manifest.get("noise") or noise_of(self.obfuscated)
+        plain = self.obfuscated.drop(columns="noise", errors="ignore")
+        object.__setattr__(self, "obfuscated", plain.assign(noise=pd.Series(noise, plain.index, object)))
 
     def __repr__(self) -> str:
         # Short, and without the text of a query: notebooks show it unasked.
@@ -163,10 +165,13 @@ class Result:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Return SHA-256 over manifest and frames: equal for equal results."""
+        """Return SHA-256 over manifest and frames: equal for equal results.
+
+        The column ``noise`` repeats what the manifest says, so it adds nothing.
+        """
         total = hashlib.sha256(manifest_text(self.manifest).encode())
         for name in TABLES:
-            frame: pd.DataFrame = getattr(self, name)
+            frame: pd.DataFrame = getattr(self, name).drop(columns="noise", errors="ignore")
             total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
         return total.hexdigest()
 

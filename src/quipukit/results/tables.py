@@ -4,7 +4,7 @@
 |---|---|
 | queries | qid, query |
 | settings | one row per setting, in the order of the plan: see `SETTINGS` |
-| obfuscated | seed, and the columns of Obfuscated; how the noise was drawn: `attrs["noise"]`, in the file a column |
+| obfuscated | seed, the columns of Obfuscated, and noise: how it was drawn |
 | ranks | seed, and the columns of Ranks |
 | scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
 | guesses | seed, setting, attacker, qid, guess (from 1), query, similarity, hit: for the example queries alone |
@@ -13,6 +13,7 @@
 Where an experiment swept over several N, all of them but queries have a column ``n``, which is part of their keys.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -69,7 +70,8 @@ SETTINGS = WithGaps(
 TABLES: dict[str, Table] = {
     "queries": QUERIES,
     "settings": SETTINGS,
-    "obfuscated": _by_seed(OBFUSCATED),
+    # Optional, for earlier versions did not write it; the manifest says it in any case.
+    "obfuscated": replace(_by_seed(OBFUSCATED), optional={"noise": OBFUSCATED.optional["noise"]}),
     "ranks": _by_seed(RANKS),
     "scores": _by_seed(SCORES, system="text"),
     "guesses": Table(
@@ -103,8 +105,8 @@ def _with_n(name: str, table: Table) -> Table:
     if name == "queries":
         return table
     if "n" in table.columns:
-        return type(table)(table.name, table.columns, (*table.key, "n"))
-    return type(table)(table.name, {"seed": "whole", "n": "whole", **table.columns}, (*table.key, "n"))
+        return replace(table, key=(*table.key, "n"))
+    return replace(table, columns={"seed": "whole", "n": "whole", **table.columns}, key=(*table.key, "n"))
 
 
 def up_to_date(name: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def retrieve(
     lists = [rankings[query] for query in obfuscated["query"]]
     lengths = np.array([len(ranking.docnos) for ranking in lists], np.int64)
     rows = np.repeat(np.arange(len(obfuscated)), lengths)
-    run = obfuscated.drop(columns="query")
+    run = obfuscated[[column for column in RUN.columns if column in OBFUSCATED.columns]].copy()
     for column in ("qid", "mechanism", "parameter"):
         run[column] = pd.Categorical(run[column])
     run = run.iloc[rows].reset_index(drop=True)

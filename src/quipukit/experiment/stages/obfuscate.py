@@ -39,7 +39,7 @@ class Obfuscate(Stage[Cell]):
         with self.context.timer.stage("obfuscating") as progress:
             for cell in given:
                 assert self.plan.given is not None
-                yield cell, (NOTES.empty(), cell.rows_of(self.plan.given))
+                yield cell, (NOTES.empty(), _stored(cell.rows_of(self.plan.given)))
             finished = len(given)
             ours = [cell for cell in missing if cell.setting.bound is not None]
             for seed, n in dict.fromkeys((cell.seed, cell.setting.n) for cell in ours):
@@ -66,7 +66,7 @@ class Obfuscate(Stage[Cell]):
         for members, obfuscation in groups:
             for member in members:
                 cell = by_spec[member.spec]
-                yield cell, (cell.rows_of(obfuscation.notes), cell.rows_of(obfuscation.table))
+                yield cell, (cell.rows_of(obfuscation.notes), _stored(cell.rows_of(obfuscation.table)))
 
     # --- what other stages ask for ---
 
@@ -82,6 +82,14 @@ class Obfuscate(Stage[Cell]):
         """Return a hash over all that the law of a cell's mechanism depends on; empty where it is not known."""
         bound = cell.setting.bound
         return "" if bound is None else key_of(repr(bound.spec), code_key(type(bound)), resources_of(bound))
+
+
+def _stored(obfuscated: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of an artifact: without ``n`` and ``noise``, which the cell and the plan say.
+
+    Other people's tables may or may not have them, and what is computed from an artifact depends on its content.
+    """
+    return obfuscated[list(OBFUSCATED.columns)]
 
 
 def resources_of(mechanism: Mechanism) -> list[str]:
