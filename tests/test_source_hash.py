@@ -1,5 +1,7 @@
 """Hashes of source: other code is noticed, other words are not, and no module that a stage reaches is forgotten."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,3 +146,25 @@ def test_a_plugin_s_class_stands_for_its_file() -> None:
 
 def test_a_class_without_a_file_has_no_hash() -> None:
     assert object_hash(type("Typed", (), {"__module__": "nowhere"})) == ""
+
+
+def test_what_a_plugin_imports_from_its_own_folder_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    hashes = []
+    for number, weight in enumerate((1, 1, -1)):
+        folder = tmp_path / f"case{number}"
+        folder.mkdir()
+        monkeypatch.syspath_prepend(folder)
+        (folder / "plugin_helper.py").write_text(f"WEIGHT = {weight}\n", encoding="utf-8")
+        (folder / "plugin_base.py").write_text("class Base:\n    pass\n", encoding="utf-8")
+        source = (
+            "from plugin_base import Base\nfrom plugin_helper import WEIGHT\n\n\nclass Mine(Base):\n    w = WEIGHT\n"
+        )
+        (folder / "plugin_mine.py").write_text(source, encoding="utf-8")
+        for name in ("plugin_mine", "plugin_helper", "plugin_base"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        hashes.append(object_hash(importlib.import_module("plugin_mine").Mine))
+    for name in ("plugin_mine", "plugin_helper", "plugin_base"):
+        sys.modules.pop(name, None)
+    assert hashes[0] == hashes[1] != hashes[2]

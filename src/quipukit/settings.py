@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
 SETTING = ("mechanism", "parameter", "value")  # the columns that identify a setting
+ORIGINAL = "Identity"  # the mechanism that sends the query as it is
 
 
 def setting_name(mechanism: str, parameter: str, value: float) -> str:

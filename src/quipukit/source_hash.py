@@ -10,6 +10,7 @@ import functools
 import hashlib
 import inspect
 import secrets
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,12 +65,57 @@ def object_hash(thing: Any) -> str:
     if module.split(".", maxsplit=1)[0] == _PACKAGE:
         return source_hash(module)
     try:
-        file = Path(inspect.getfile(thing))
-        content = _content(file)
+        files = _plugin_files(thing)
     except (TypeError, OSError):
         return ""
-    below = sorted({name for name in _imports(file) if not _is_infrastructure(name)})
-    return hashlib.sha256((content + source_hash(*below)).encode()).hexdigest()
+    below = sorted({name for file in files for name in _imports(file) if not _is_infrastructure(name)})
+    return hashlib.sha256("".join([*map(_content, files), source_hash(*below)]).encode()).hexdigest()
+
+
+def _plugin_files(thing: Any) -> list[Path]:
+    """Return the files of a plugin's class, of the classes that it derives from, and of what they import beside them.
+
+    Beside them: from the same package, or from modules in the same folder.
+    """
+    classes = [one for one in getattr(thing, "__mro__", (thing,)) if not _is_ours_or_installed(one, thing)]
+    reached: set[Path] = set()
+    waiting = [Path(inspect.getfile(one)) for one in classes]
+    while waiting:
+        file = waiting.pop()
+        if file not in reached:
+            reached.add(file)
+            waiting += _imported_beside(file)
+    return sorted(reached)
+
+
+def _is_ours_or_installed(cls: Any, thing: Any) -> bool:
+    """Return whether a base class is quipukit's, or of a library that the plugin merely uses."""
+    top, own = (str(getattr(one, "__module__", "")).split(".", maxsplit=1)[0] for one in (cls, thing))
+    return (
+        cls is not thing
+        and (top == _PACKAGE or top in sys.stdlib_module_names or "site-packages" in _where(cls))
+        and top != own
+    )
+
+
+def _where(cls: Any) -> str:
+    try:
+        return inspect.getfile(cls)
+    except (TypeError, OSError):
+        return "site-packages"  # built in
+
+
+def _imported_beside(file: Path) -> list[Path]:
+    """Return the files of its own folder, or below it, that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.ImportFrom):
+            names |= {node.module or "", *(f"{node.module or ''}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    lasts = {name.rpartition(".")[2] for name in names if name} | {name.split(".")[0] for name in names if name}
+    candidates = [path for last in lasts for path in (file.parent / f"{last}.py", file.parent / last / "__init__.py")]
+    return [path for path in candidates if path.is_file() and path != file]
 
 
 @functools.cache

@@ -141,12 +141,22 @@ def test_a_damaged_table_is_named(result: Result, tmp_path: Path, damage: str) -
         Result.load(tmp_path)
 
 
+def as_first_version(folder: Path) -> None:
+    """Make a result look like one of the first version, which wrote no checksums."""
+    (folder / "checksums.json").unlink()
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "form": 1}), encoding="utf-8")
+
+
 def test_another_table_in_its_place_is_noticed(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     result.queries.to_parquet(tmp_path / "scores.parquet")
     with pytest.raises(FileError, match=r"scores\.parquet is missing or damaged"):
         Result.load(tmp_path)
-    (tmp_path / "checksums.json").unlink()
+    (tmp_path / "checksums.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(FileError, match=r"manifest\.json is missing or damaged"):
+        Result.load(tmp_path)
+    as_first_version(tmp_path)
     with pytest.raises(FrameError, match="Scores needs column 'seed'"):
         Result.load(tmp_path)
 
@@ -339,7 +349,7 @@ def test_without_judgments_risk_alone_is_there(tmp_path: Path) -> None:
 
 def test_a_result_without_what_a_query_spends_still_loads(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path)
-    (tmp_path / "checksums.json").unlink()
+    as_first_version(tmp_path)
     result.settings.drop(columns="budget_query").to_parquet(tmp_path / "settings.parquet")
     assert Result.load(tmp_path).settings["budget_query"].isna().all()
 

@@ -44,8 +44,8 @@ class Sent:
 class KnownLog:
     """The query log as an attacker gets it: distinct queries in alphabetical order, and how often each was asked.
 
-    A log may have been completed with the originals. Neither their places nor their counts (1, as of a query asked
-    once) tell which they are.
+    A log may have been completed with the originals. Neither their places nor their counts (those of the rarest query
+    of the log) tell which they are.
     """
 
     texts: list[str]

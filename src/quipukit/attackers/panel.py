@@ -72,7 +72,9 @@ class Panel:
         order = sorted(range(len(log)), key=log.texts.__getitem__)
         self._places = np.empty(len(log), np.int64)
         self._places[order] = np.arange(len(log))
-        counts = np.where(np.arange(len(log)) < len(log) - log.added, log.counts, 1)
+        # An original that was added looks like the rarest query of the log: a count of its own would give it away.
+        rarest = max(1, int(log.counts[: len(log.public)].min())) if log.public else 1
+        counts = np.where(np.arange(len(log)) < len(log.public), log.counts, rarest)
         self._known = KnownLog([log.texts[row] for row in order], counts[order])
         self._prepared: set[str] = set()
 

@@ -13,9 +13,9 @@ from quipukit.frames import SETTING
 from quipukit.measures.bootstrap import Score, holm, per_query, reach
 from quipukit.measures.curves import hypervolume, why_unranked
 from quipukit.measures.intervals import Floats
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.resampling import Limits, Seed, judge_paired, judge_unpaired
 from quipukit.measures.sides import Grid, Side
+from quipukit.settings import ORIGINAL
 
 NUMBERS = ("first", "second", "difference", "low", "high", "p")
 _MEANS: Limits = (-1.0, 1.0)

@@ -66,10 +66,16 @@ def _check(content: Mapping[str, Any]) -> str:
 class Artifacts:
     """The artifacts of one experiment."""
 
-    def __init__(self, folder: Path, report: Callable[[str], None] = lambda line: None) -> None:
-        """Open the artifacts of a run's folder; ``report`` is called for damaged files."""
+    def __init__(
+        self, folder: Path, report: Callable[[str], None] = lambda line: None, *, read_only: bool = False
+    ) -> None:
+        """Open the artifacts of a run's folder.
+
+        ``report`` receives a line for each damaged file; with ``read_only`` it stays where it is.
+        """
         self.folder = folder
         self._report = report
+        self._read_only = read_only
         self._verified: dict[Path, Record] = {}
 
     def path(self, table: str, key: str) -> Path:
@@ -133,7 +139,8 @@ class Artifacts:
         record = Record.loads(description)
         if record is None or (record.name, record.sha256) != (_name(path), hashlib.sha256(content).hexdigest()):
             self._verified.pop(path, None)
-            self._quarantine(path)
+            if not self._read_only:
+                self._quarantine(path)
             return None
         self._verified[path] = record
         return content

@@ -103,7 +103,7 @@ class Estimate:
 def estimate(options: Options, folder: Path | None = None) -> Estimate:
     """Estimate what an experiment costs; what ``folder`` and the store hold already costs nothing."""
     plan = resolve(options)
-    artifacts = Artifacts(folder or Path("/nonexistent"))
+    artifacts = Artifacts(folder or Path("/nonexistent"), read_only=True)
     pipeline = Pipeline(Context(plan, artifacts, StageTimer(ProgressListener()), Local()))
     obfuscate, attack = pipeline.obfuscate, pipeline.attack
     missing = obfuscate.missing()

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from quipukit.errors import InputError
 from quipukit.measures.curves import Order, area, hypervolume, ordered
 from quipukit.measures.intervals import LEVEL, Floats
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.resampling import DUST, REPLICATES, Seed, judge_paired, studentized_intervals
 from quipukit.measures.sides import CURVE_NAME, Curve, Side, Sides, pair_sides
+from quipukit.settings import ORIGINAL
 
 _LEAST_FOUND = 2  # queries that an attacker found, without which no interval of a score is given
 Score = Literal["quipu", "hypervolume"]

@@ -54,11 +54,11 @@ from quipukit.measures.curves import (
     why_unranked,
 )
 from quipukit.measures.points import hides_more_of, points_frame, refuse_faults
+from quipukit.settings import ORIGINAL
 from quipukit.specs import format_value
 
 BUDGETS = (0.01, 0.05, 0.1)
 CURVE = ("collection", "mechanism", "attacker", "persona", "measure")
-ORIGINAL = "Identity"  # the mechanism that sends the query as it is
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 
 from quipukit.frames import SETTING
 from quipukit.measures.intervals import Floats
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.measures.sides import Grid
+from quipukit.settings import ORIGINAL
 
 if TYPE_CHECKING:
     from quipukit.results import Result

@@ -7,11 +7,10 @@ import pandas as pd
 from quipukit.errors import InputError
 from quipukit.measures.bootstrap import Score
 from quipukit.measures.curves import BACKWARDS, NARROW, SHORT, SINGLE
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.report.table_model import interval, number, percent, share
 from quipukit.report.views import SCORES, View, ranked_by
 from quipukit.report.wording import capitalized, join
-from quipukit.settings import setting_name
+from quipukit.settings import ORIGINAL, setting_name
 
 BUDGET = 0.1
 _PERSONAS = {

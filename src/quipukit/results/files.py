@@ -54,22 +54,20 @@ def read_result(place: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
         raise FileError(f"{path} is damaged; run `quipukit evaluate --resume {place}`.") from None
     if not isinstance(manifest, dict) or manifest.get("form") not in _READABLE:
         raise FileError(f"{path} was written by another version of quipukit; run the experiment again.")
-    _check_files(place)
+    if manifest["form"] > 1:  # the first version wrote none
+        _check_files(place)
     tables = tables_of(isinstance(manifest.get("n"), list))
     return manifest, {name: table.check(up_to_date(name, _read(place, name))) for name, table in tables.items()}
 
 
 def _check_files(place: Path) -> None:
-    """Refuse a file that does not match its checksum; results of earlier versions have none."""
-    path = place / CHECKSUMS
-    if not path.is_file():
-        return
+    """Refuse a file that does not match its checksum, or has none."""
     try:
-        checksums = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
-        checksums = {CHECKSUMS: ""}
-    for name, checksum in checksums.items():
-        if not (place / name).is_file() or sha256(place / name) != checksum:
+        checksums = dict(json.loads((place / CHECKSUMS).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        checksums = {}
+    for name in (MANIFEST, *(f"{table}.parquet" for table in tables_of(False))):
+        if not (place / name).is_file() or sha256(place / name) != checksums.get(name):
             raise FileError(f"{place / name} is missing or damaged; run `quipukit evaluate --resume {place}`.")
 
 

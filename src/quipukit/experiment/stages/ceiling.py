@@ -13,9 +13,9 @@ import pandas as pd
 
 from quipukit.experiment.cells import Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Stage
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.progress import Progress
 from quipukit.retrieval.pool import pooled_documents, search_distinct
+from quipukit.settings import ORIGINAL
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.retrieve import Retrieve

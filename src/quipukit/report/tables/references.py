@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from quipukit.measures.quipu import ORIGINAL
 from quipukit.report.table_model import Cell, ReportTable, RowGroup, number
 from quipukit.report.tables.rows import MISSING, by_mechanism, column_groups, named_frame, range_text
 from quipukit.report.views import View
+from quipukit.settings import ORIGINAL
 
 
 def references(views: Sequence[View]) -> ReportTable:
