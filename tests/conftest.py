@@ -32,6 +32,7 @@ HEAVY = (
     "measures/test_resampling.py",
     "mechanisms/test_aea.py",
     "mechanisms/test_plugins.py",
+    "retrieval/test_dense.py",
     "retrieval/test_engine.py",
     "retrieval/test_saved.py",
     "test_common_noise.py",

@@ -278,6 +278,7 @@ def test_a_huge_query() -> None:
     assert found.texts and is_clean(query, found.texts)
 
 
+@pytest.mark.heavy
 def test_it_uses_no_randomness() -> None:
     mechanism = FEA(window=16)
 
