@@ -25,7 +25,7 @@ from quipukit.measures.resampling import DUST, REPLICATES, Seed, judge_paired, s
 from quipukit.measures.sides import CURVE_NAME, Curve, Side, Sides, pair_sides
 from quipukit.settings import ORIGINAL
 
-_LEAST_FOUND = 2  # queries that an attacker found, without which no interval of a score is given
+LEAST_FOUND = 2  # queries that an attacker found, without which no interval of a score is given
 Score = Literal["quipu", "hypervolume"]
 Statistic = Callable[[Floats, Floats, Floats], Floats]
 
@@ -58,7 +58,7 @@ def bootstrap_scores(
     most = np.concatenate([_reaches(sides, curves, order), np.ones(len(curves))])
     least = np.concatenate([-most[: len(curves)], np.zeros(len(curves))])
     drawn = studentized_intervals(both, level, limits=(least, most), replicates=replicates, seed=seed)
-    enough = [(sides.risk.columns(curve.risk_columns).scores > 0).any(axis=1).sum() >= _LEAST_FOUND for curve in curves]
+    enough = [(sides.risk.columns(curve.risk_columns).scores > 0).any(axis=1).sum() >= LEAST_FOUND for curve in curves]
     ends = [np.where(enough * 2, end, np.nan) for end in drawn]
     bounds, volume_ends = ([end[part] for end in ends] for part in np.split(np.arange(len(both.T)), 2))
     error = values.std(axis=0) / np.sqrt(len(values))
