@@ -1,9 +1,10 @@
 """Every table of quipukit: its columns, their types, its key, and the check that it is what it should be."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -41,18 +42,20 @@ class Table:
 
     def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the same as `check`, but let rows have the same key."""
-        present = {column: kind for column, kind in self.optional.items() if column in frame.columns}
-        for column in (*self.columns, *present):
-            if column not in frame.columns:
+        columns = {**self.columns, **{name: kind for name, kind in self.optional.items() if name in frame.columns}}
+        times = Counter(frame.columns)
+        for column in columns:
+            if not times[column]:
                 raise FrameError(f"{self.name} needs column {column!r} ({self._found(frame)}); rename or add it.")
-            if list(frame.columns).count(column) > 1:
+            if times[column] > 1:
                 raise FrameError(f"{self.name} has column {column!r} twice; keep one of them.")
-        checked = frame[[*self.columns, *present]].copy()
-        for column, kind in present.items():
-            checked[column] = _without_gaps(checked[column], kind)
-        for column, kind in (*self.columns.items(), *present.items()):
-            checked[column] = _convert(self.name, checked[column], kind)
-        return checked.reset_index(drop=True)
+        rows = pd.RangeIndex(len(frame))
+        checked = {}
+        for column, kind in columns.items():
+            cells = _without_gaps(frame[column], kind) if column in self.optional else frame[column]
+            checked[column] = _converted(self.name, cells, kind, rows)
+        # Put together once: one column set after another costs more than all the checks.
+        return pd.DataFrame(checked, index=rows, copy=False)
 
     def _found(self, frame: pd.DataFrame) -> str:
         """Name the columns that are there, unless none is known: a file without a header has a query for a name."""
@@ -233,34 +236,40 @@ def _without_gaps(column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]
     return column.astype(object).mask(gaps, "unknown" if kind == "text" else 0) if gaps.any() else column
 
 
-def _convert(table: str, column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]":
+def _converted(table: str, column: "pd.Series[Any]", kind: Kind, rows: pd.Index) -> "pd.Series[Any]":
     if kind == "text":
-        if column.isna().any():
-            raise FrameError(f"{table}: column {column.name!r} has empty cells; fill them or drop the rows.")
-        if isinstance(column.dtype, pd.CategoricalDtype) and all(isinstance(c, str) for c in column.cat.categories):
-            return column  # millions of rows of a run: one copy of each text, and numbers that point to it
-        return _as_texts(table, column)
-    numbers = pd.to_numeric(column, errors="coerce")
-    bad = numbers.isna()
+        return _texts(table, column, rows)
+    numbers = column.to_numpy()
+    if numbers.dtype not in (np.int64, np.float64):
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy()
+    bad = pd.isna(numbers)
     if bad.any():
-        raise FrameError(
-            f"{table}: column {column.name!r} must hold numbers (row {int(bad.to_numpy().argmax())} does not)."
-        )
-    if kind == "whole":
-        if not np.isfinite(numbers).all() or (numbers != numbers.round()).any():
-            raise FrameError(f"{table}: column {column.name!r} must hold whole numbers.")
-        return numbers.astype("int64")
-    return numbers.astype("float64")
+        raise FrameError(f"{table}: column {column.name!r} must hold numbers (row {int(bad.argmax())} does not).")
+    if kind == "number":
+        return pd.Series(numbers, rows, np.float64, copy=True)
+    if numbers.dtype != np.int64 and (not np.isfinite(numbers).all() or (numbers != numbers.round()).any()):
+        raise FrameError(f"{table}: column {column.name!r} must hold whole numbers.")
+    return pd.Series(numbers, rows, np.int64, copy=True)
 
 
-def _as_texts(table: str, column: "pd.Series[object]") -> "pd.Series[object]":
+def _texts(table: str, column: "pd.Series[Any]", rows: pd.Index) -> "pd.Series[Any]":
+    if isinstance(column.dtype, pd.CategoricalDtype) and all(isinstance(c, str) for c in column.cat.categories):
+        _refuse_gaps(table, column)
+        return column.set_axis(rows)  # millions of rows of a run: one copy of each text, and numbers that point to it
     cells = column.tolist()
-    texts = cells if set(map(type, cells)) <= {str} else _written_out(table, column, cells)
+    if not set(map(type, cells)) <= {str}:
+        _refuse_gaps(table, column)
+        cells = _written_out(table, column, cells)
     # Tables of many rows repeat few texts: each is looked at once.
-    if any(not text.isascii() and _is_broken(text) for text in set(texts)):
-        row = next(row for row, text in enumerate(texts) if _is_broken(text))
+    if any(not text.isascii() and _is_broken(text) for text in set(cells)):
+        row = next(row for row, text in enumerate(cells) if _is_broken(text))
         raise FrameError(f"{table}: column {column.name!r}, row {row}, holds bytes that are not UTF-8; convert them.")
-    return pd.Series(texts, column.index, object, column.name)
+    return pd.Series(cells, rows, object)
+
+
+def _refuse_gaps(table: str, column: "pd.Series[Any]") -> None:
+    if column.isna().any():
+        raise FrameError(f"{table}: column {column.name!r} has empty cells; fill them or drop the rows.")
 
 
 def _written_out(table: str, column: "pd.Series[object]", cells: list[object]) -> list[str]:
