@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import quipukit as qk
@@ -14,8 +15,9 @@ from quipukit import attackers
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.quia import QuIA
 from quipukit.attackers.registry import ATTACKERS, attacker_spec, built_in_attackers
-from quipukit.errors import ResourceError, SpecError
+from quipukit.errors import InputError, ResourceError, SpecError
 from quipukit.plugins import temporarily_installed
+from quipukit.testing import check_attacker
 from tests.attackers.fakes import Bag, Overlap
 
 
@@ -74,6 +76,54 @@ def test_a_plugin_that_is_no_attacker_is_named() -> None:
         pytest.raises(ResourceError, match="'Wrong' is no att"),
     ):
         qk.attacker("Wrong")
+
+
+class Unnamed(Attacker):
+    """Says nothing about itself."""
+
+    def prepare(self, log, progress=None):
+        self.size = len(log)
+
+    def scores(self, sent):
+        return np.zeros(self.size)
+
+
+def made(**attributes: object) -> Attacker:
+    kind = type("Made", (Unnamed,), {"name": "Made", "summary": "does nothing", **attributes})
+    return kind()
+
+
+@pytest.mark.parametrize(
+    ("attacker", "words"),
+    [
+        (Unnamed(), "the attacker class Unnamed must set 'name', a text that is not empty .found nothing"),
+        (made(name=""), "Made must set 'name', a text that is not empty .found ''"),
+        (made(name=7), "must set 'name', a text that is not empty .found 7"),
+        (made(summary=None), "must set 'summary', a text that is not empty .found nothing"),
+        (made(summary=" "), "must set 'summary', a text that is not empty .found ' '"),
+        (made(knows="everything"), "must set 'knows' to one of 'log', 'log.mechanism', .* .found 'everything'"),
+    ],
+    ids=["no name", "empty name", "number", "no summary", "blank summary", "knows too much"],
+)
+def test_an_attacker_that_does_not_say_what_it_is_is_refused_with_the_fix(attacker: Attacker, words: str) -> None:
+    queries = pd.DataFrame({"qid": ["1"], "query": ["a cat"]})
+    with pytest.raises(InputError, match=words):
+        qk.attack(qk.obfuscate(queries, "Identity", n=1), queries, ["a cat", "a dog"], attackers=[attacker])
+    with pytest.raises(InputError, match=words):
+        qk.evaluate("wordnet", "CMP@5", attackers=attacker)
+    with pytest.raises(AssertionError, match=words):
+        check_attacker(attacker)
+    with (
+        temporarily_installed("quipukit.attackers", Made=type(attacker)),
+        pytest.raises(ResourceError, match=f"the plugin 'Made' is not complete: .*{words}"),
+    ):
+        qk.attacker("Made")
+
+
+def test_an_attacker_may_name_itself_when_it_is_made() -> None:
+    one = made()
+    one.name = "Second"  # type: ignore[misc]
+    assert repr(qk.attacker(one).spec) == "Second"
 
 
 def test_every_attacker_of_the_package_is_found_and_nothing_else() -> None:

@@ -168,7 +168,7 @@ class Peeking(Overlap):
     ("attacker", "reason"),
     [
         (Nameless(), "must set 'summary'"),
-        (Omniscient(), "knows must be one of"),
+        (Omniscient(), "must set 'knows' to one of"),
         (TooFew(), "239.* numbers for 240 rows"),
         (Infinite(), "not finite"),
         (Moody(), "on chance"),

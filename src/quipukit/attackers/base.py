@@ -8,7 +8,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,24 @@ class Attacker(ABC):
         An attacker whose scores are cosines is ranked by it much faster (`quipukit.attackers.ranks`).
         """
         return None
+
+
+def fault_of(attacker: "Attacker | type[Attacker]") -> str | None:
+    """Return what an attacker says wrongly about itself, with the fix; None where it says all that it must.
+
+    >>> fault_of(type("Overlap", (Attacker,), {"name": "Overlap"}))
+    "the attacker class Overlap must set 'summary', a text that is not empty (found nothing)."
+    """
+    kind = attacker.__name__ if isinstance(attacker, type) else type(attacker).__name__
+    for attribute in ("name", "summary"):
+        text = getattr(attacker, attribute, None)
+        if not isinstance(text, str) or not text.strip():
+            stated = "nothing" if text is None else repr(text)
+            return f"the attacker class {kind} must set {attribute!r}, a text that is not empty (found {stated})."
+    if attacker.knows not in get_args(Knowledge):
+        allowed = ", ".join(map(repr, get_args(Knowledge)))
+        return f"the attacker class {kind} must set 'knows' to one of {allowed} (found {attacker.knows!r})."
+    return None
 
 
 def option_fields(cls: type[Attacker]) -> "list[dataclasses.Field[Any]]":

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.log import QueryLog
-from quipukit.attackers.ranks import EQUAL, best_rows, count_better
+from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct
 from quipukit.attackers.task import GROUP, Task
+from quipukit.attackers.ties import rounded, tolerance
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
@@ -218,9 +219,10 @@ class Panel:
         better, tied = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
         for number, (scores, target) in enumerate(zip(self._scores(attacker, sent), targets, strict=True)):
             own = scores[target]
-            equal = EQUAL * max(1.0, abs(own))
-            better[number] = (scores > own + equal).sum()
-            tied[number] = (np.abs(scores - own) <= equal).sum() - 1  # but for the target itself
+            equal = tolerance(scores, own)
+            with np.errstate(over="ignore"):  # the largest score less the smallest may be infinite
+                better[number] = (scores > own + equal).sum()
+                tied[number] = (np.abs(scores - own) <= equal).sum() - 1  # but for the target itself
             if progress:
                 progress(number + 1, len(sent))
         return better, tied
@@ -234,7 +236,7 @@ class Panel:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
         rows, best = [], []
         for scores in self._scores(attacker, sent):
-            order = np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))[:top]
+            order = np.lexsort((np.arange(len(scores)), -rounded(scores)))[:top]
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)

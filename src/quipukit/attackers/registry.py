@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quipukit.attackers.base import Attacker, option_fields, resource_names
+from quipukit.attackers.base import Attacker, fault_of, option_fields, resource_names
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError, ResourceError, SpecError
@@ -45,6 +45,8 @@ def attacker_class(name: str) -> type[Attacker]:
     cls = ATTACKERS.load(name)
     if not (isinstance(cls, type) and issubclass(cls, Attacker)):
         raise ResourceError(f"the plugin {name!r} is no attacker; it must inherit quipukit.attackers.base.Attacker.")
+    if fault := fault_of(cls):
+        raise ResourceError(f"the plugin {name!r} is not complete: {fault}")
     return cls
 
 
@@ -72,6 +74,8 @@ def attacker(
     QuIA
     """
     if isinstance(spec, Attacker):
+        if fault := fault_of(spec):
+            raise InputError(fault, argument="attackers")
         return spec
     wanted = attacker_spec(spec)
     cls = attacker_class(wanted.name)

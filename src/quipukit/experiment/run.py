@@ -13,6 +13,7 @@ import pandas as pd
 
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.log import QueryLog
+from quipukit.attackers.registry import attacker as bind_attacker
 from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
 from quipukit.errors import FileError, InputError
@@ -269,7 +270,8 @@ class _Named:
 
     def take_attackers(self, given: Sequence[Any]) -> tuple[str, ...]:
         """Keep attackers that are objects, and return the names of all."""
-        self.attackers = {repr(one.spec): one for one in given if isinstance(one, Attacker)}
+        objects = [bind_attacker(one) for one in given if isinstance(one, Attacker)]
+        self.attackers = {repr(one.spec): one for one in objects}
         return tuple(repr(one.spec) if isinstance(one, Attacker) else str(one) for one in given)
 
 

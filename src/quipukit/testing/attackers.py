@@ -2,14 +2,13 @@
 
 import copy
 from collections.abc import Sequence
-from typing import get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from quipukit.attackers.base import Attacker, Floats, Knowledge, KnownLog, KnownSetting, Sent
+from quipukit.attackers.base import Attacker, Floats, KnownLog, KnownSetting, Sent, fault_of
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.registry import attacker_spec
@@ -91,10 +90,9 @@ def check_attacker(attacker: Attacker, seed: int = 7) -> None:
 
 def _check_name(attacker: Attacker) -> str:
     require(isinstance(attacker, Attacker), "an attacker must inherit quipukit.attackers.base.Attacker")
+    fault = fault_of(attacker)
+    require(fault is None, str(fault))
     name = repr(attacker.spec)
-    for attribute in ("name", "summary"):
-        require(bool(getattr(attacker, attribute, "")), f"{name}: the class must set {attribute!r}")
-    require(attacker.knows in get_args(Knowledge), f"{name}: knows must be one of {', '.join(get_args(Knowledge))}")
     try:
         written = repr(attacker_spec(name))
     except SpecError:
