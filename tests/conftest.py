@@ -1,5 +1,6 @@
 """What every test stands on: a cache of its own, no network, and the data beside the checkout if present."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -97,6 +98,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if any(map(item.get_closest_marker, ("heavy", "serial")))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+def pytest_collection_finish() -> None:
+    # Thousands of tests and their modules stay until the end: no need to search them for garbage again and again.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ def _where(cls: Any) -> str:
 def _imported_beside(file: Path) -> list[Path]:
     """Return the files of its own folder, or below it, that a file imports."""
     names: set[str] = set()
-    for node in ast.walk(_tree(file)):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             names |= {node.module or "", *(f"{node.module or ''}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -160,15 +160,14 @@ def _file(module: str) -> Path:
     return Path(spec.origin)
 
 
-@functools.cache
 def _imports(file: Path) -> tuple[str, ...]:
     """Return the modules of this package that a file imports."""
-    return tuple(dict.fromkeys(_imported(_tree(file))))
+    return _imports_and_syntax(file)[0]
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    for node in _statements_in(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue  # never runs
         yield from _imported(node)
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == _PACKAGE:
@@ -179,6 +178,14 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == _PACKAGE)
 
 
+def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Return the statements right below a node, and the handlers and cases that hold others: no expression does."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        below = getattr(node, name, None)
+        if isinstance(below, list):  # of a lambda or a conditional expression it is an expression
+            yield from below
+
+
 @functools.cache
 def _is_module(name: str) -> bool:
     path = Path(__file__).parents[1] / name.replace(".", "/")
@@ -186,15 +193,14 @@ def _is_module(name: str) -> bool:
 
 
 @functools.cache
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def _imports_and_syntax(file: Path) -> tuple[tuple[str, ...], str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return tuple(dict.fromkeys(_imported(tree))), _dump(tree)
 
 
-@functools.cache
 def _content(file: Path) -> str:
     """Return what counts of a file: the syntax of Python, the text of anything else."""
-    text = file.read_text(encoding="utf-8")
-    return syntax(text) if file.suffix == ".py" else text
+    return _imports_and_syntax(file)[1] if file.suffix == ".py" else file.read_text(encoding="utf-8")
 
 
 def syntax(source: str) -> str:
@@ -203,8 +209,15 @@ def syntax(source: str) -> str:
     >>> syntax("x = 1  # one") == syntax("x   =  1") != syntax("x = 2")
     True
     """
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
+    return _dump(ast.parse(source))
+
+
+def _dump(tree: ast.Module) -> str:
+    """Return a tree as text, and leave it without docstrings."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += _statements_in(node)
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):
             node.body = body[1:]  # type: ignore[attr-defined]

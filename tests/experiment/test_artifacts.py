@@ -11,8 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from quipukit.errors import ResourceError
+import quipukit.experiment.artifacts
+from quipukit.errors import FrameError, ResourceError
 from quipukit.experiment.artifacts import Artifacts, Record, key_of
+from quipukit.frames import QUERIES
 from quipukit.software import software_versions
 
 FRAME = pd.DataFrame({"qid": ["a", "b"], "score": [0.1, 1 / 3]})
@@ -46,6 +48,42 @@ def test_equal_frames_are_equal_bytes_whatever_they_carry(tmp_path: Path) -> Non
     artifacts.save("ranks", "two", carrying)
     assert artifacts.digest("ranks", "one") == artifacts.digest("ranks", "two")
     assert carrying.attrs == {"notes": ["of the batch that it came in"]}
+
+
+def test_what_is_done_to_one_reading_is_not_seen_in_the_next(saved: Path) -> None:
+    artifacts = Artifacts(saved)
+    for column, value in (("score", 9.0), ("qid", "c"), ("new", 1)):
+        first = artifacts.load("ranks", "one")
+        first.loc[0, column] = value
+        first.attrs["mine"] = True
+        again = artifacts.load("ranks", "one")
+        pd.testing.assert_frame_equal(again, FRAME, check_exact=True, check_dtype=False)
+        assert not again.attrs
+
+
+def test_a_table_is_checked_as_the_kind_that_is_asked_for(tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path)
+    artifacts.save("queries", "one", pd.DataFrame({"query": ["x", "y"], "qid": ["1", "1"]}))
+    for _ in range(2):
+        assert list(artifacts.load("queries", "one")) == ["query", "qid"]
+        with pytest.raises(FrameError, match="two rows with qid=1"):
+            artifacts.load("queries", "one", QUERIES)
+    artifacts.save("queries", "one", pd.DataFrame({"query": ["x", "y"], "qid": ["1", "2"]}))
+    assert list(artifacts.load("queries", "one", QUERIES)) == ["qid", "query"]
+    assert list(artifacts.load("queries", "one")) == ["query", "qid"]
+
+
+def test_few_rows_are_kept_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quipukit.experiment.artifacts, "KEPT_ROWS", 5)
+    reads: list[int] = []
+    read_parquet = pd.read_parquet
+    monkeypatch.setattr(pd, "read_parquet", lambda content: reads.append(1) or read_parquet(content))
+    artifacts = Artifacts(tmp_path)
+    for key in "abc":
+        artifacts.save("ranks", key, FRAME.assign(score=float(ord(key))))
+    for key, in_all in (("a", 1), ("a", 1), ("b", 2), ("a", 2), ("c", 3), ("b", 3), ("a", 4)):
+        assert artifacts.load("ranks", key)["score"].tolist() == [ord(key)] * 2
+        assert len(reads) == in_all
 
 
 # --- damage ---

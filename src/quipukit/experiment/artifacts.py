@@ -23,11 +23,15 @@ import pandas as pd
 
 from quipukit.errors import ResourceError
 from quipukit.experiment.folder import write_errors
+from quipukit.frames import Table
 from quipukit.software import joint_versions, software_versions
 from quipukit.storage import atomic_write, make_folder
 
 FOLDER = "artifacts"
 DAMAGED = "damaged"
+
+# Rows of tables that are kept once they were decoded: some tens of megabytes. Stages read the same ones several times.
+KEPT_ROWS = 200_000
 
 
 def key_of(*parts: Any) -> str:
@@ -77,6 +81,7 @@ class Artifacts:
         self._report = report
         self._read_only = read_only
         self._verified: dict[Path, Record] = {}
+        self._decoded: dict[tuple[str, str], pd.DataFrame] = {}  # by checksum and kind
 
     def path(self, table: str, key: str) -> Path:
         """Return where an artifact lies."""
@@ -87,19 +92,27 @@ class Artifacts:
         path = self.path(table, key)
         return path in self._verified or self._read(path) is not None
 
-    def load(self, table: str, key: str) -> pd.DataFrame:
-        """Read an artifact, and compare it with its checksum."""
+    def load(self, table: str, key: str, kind: Table | None = None) -> pd.DataFrame:
+        """Read an artifact, compare it with its checksum, and check it as a table of a ``kind``."""
         path = self.path(table, key)
         content = self._read(path)
         if content is None:
             raise ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
-        try:
-            return pd.read_parquet(io.BytesIO(content))
-        except Exception as fault:  # Arrow's and pandas' own. The bytes are those that were written.
-            raise ResourceError(
-                f"{path} was written by other versions of pandas or pyarrow, and cannot be read with those installed "
-                f"({type(fault).__name__}); install them again, or remove the file."
-            ) from fault
+        wanted = (self._verified[path].sha256, "" if kind is None else kind.name)
+        if wanted not in self._decoded:
+            frame = _decoded(path, content)
+            self._keep(wanted, frame if kind is None else kind.check(frame))
+        # Not a deep copy: what is written to one is, in pandas, never seen in the other.
+        return self._decoded[wanted].copy(deep=False)
+
+    def _keep(self, wanted: tuple[str, str], frame: pd.DataFrame) -> None:
+        """Keep a decoded table, and let go of the oldest that are too many."""
+        self._decoded[wanted] = frame
+        rows = sum(map(len, self._decoded.values()))
+        for oldest in list(self._decoded)[:-1]:
+            if rows <= KEPT_ROWS:
+                break
+            rows -= len(self._decoded.pop(oldest))
 
     def digest(self, table: str, key: str) -> str:
         """Return the SHA-256 of a finished artifact: what depends on its content depends on this."""
@@ -156,6 +169,16 @@ class Artifacts:
             f"{path.parent.name}/{path.name} does not match its checksum: moved to {FOLDER}/{DAMAGED}, and computed "
             "again; check the disk."
         )
+
+
+def _decoded(path: Path, content: bytes) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(io.BytesIO(content))
+    except Exception as fault:  # Arrow's and pandas' own. The bytes are those that were written.
+        raise ResourceError(
+            f"{path} was written by other versions of pandas or pyarrow, and cannot be read with those installed "
+            f"({type(fault).__name__}); install them again, or remove the file."
+        ) from fault
 
 
 def _name(path: Path) -> str:

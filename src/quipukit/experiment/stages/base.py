@@ -13,6 +13,7 @@ from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.experiment.artifacts import FOLDER, Artifacts, key_of
 from quipukit.experiment.plan import Plan
+from quipukit.frames import Table
 from quipukit.progress import StageTimer
 from quipukit.source_hash import source_hash
 
@@ -99,9 +100,9 @@ class Stage(ABC, Generic[C]):
             for table, frame in zip(self.tables, frames, strict=True):
                 self.context.artifacts.save(table, self.key(cell), frame)
 
-    def load(self, cell: C, table: str | None = None) -> pd.DataFrame:
-        """Read an artifact of a cell: of the stage's last table, or of the one named."""
-        return self.context.artifacts.load(table or self.tables[-1], self.key(cell))
+    def load(self, cell: C, table: str | None = None, kind: Table | None = None) -> pd.DataFrame:
+        """Read an artifact of a cell (of the stage's last table, or of the one named), checked as one of a kind."""
+        return self.context.artifacts.load(table or self.tables[-1], self.key(cell), kind)
 
     def digest(self, cell: C) -> str:
         """Return the hash of a cell's last table, by which other stages depend on its content."""

@@ -72,11 +72,11 @@ class Obfuscate(Stage[Cell]):
 
     def sent(self, cell: Cell) -> pd.DataFrame:
         """Return the obfuscated queries of a cell."""
-        return OBFUSCATED.check(self.load(cell))
+        return self.load(cell, kind=OBFUSCATED)
 
     def notes(self, cell: Cell) -> pd.DataFrame:
         """Return the notes of a cell."""
-        return NOTES.check(self.load(cell, "notes"))
+        return self.load(cell, "notes", NOTES)
 
     def law(self, cell: Cell) -> str:
         """Return a hash over all that the law of a cell's mechanism depends on; empty where it is not known."""
