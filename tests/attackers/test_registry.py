@@ -29,7 +29,7 @@ class Mine(Overlap):
 
 
 def test_a_spec_is_a_value_that_reads_back() -> None:
-    assert repr(attacker_spec("quia")) == "QuIA" and ATTACKERS.names[0] == "QuIA"
+    assert repr(attacker_spec("quia")) == "QuIA" and "QuIA" in ATTACKERS.names
     assert repr(attacker_spec("Q-u-I-A( encoder = minilm )")) == "QuIA(encoder='minilm')"
     assert attacker_spec(attacker_spec("QuIA(encoder='minilm')")) == attacker_spec("QuIA(encoder=minilm)")
 

@@ -6,13 +6,14 @@ counted is the business of the harness (`quipukit.attackers.panel`).
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.tokens import LogTokens
 from quipukit.encoders.encodings import Encodings
 from quipukit.progress import Progress
 from quipukit.specs import Spec
@@ -50,9 +51,21 @@ class KnownLog:
 
     texts: list[str]
     counts: NDArray[np.int64]
+    _words: "list[LogTokens]" = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def tokens(self) -> LogTokens:
+        """Return the words of every query, divided once for all attackers that share a log."""
+        if not self._words:
+            self._words.append(LogTokens.of(self.texts))
+        return self._words[0]
+
+    def copied(self) -> "KnownLog":
+        """Return a copy of its own for an attacker; the words, which cannot be changed, are shared."""
+        return KnownLog(list(self.texts), self.counts.copy(), self._words)
 
 
 class Attacker(ABC):
@@ -101,6 +114,10 @@ class Attacker(ABC):
         A score may depend on the row's text and count, on the rest of the log and on what was sent, but not on the
         place of the row, nor on what was sent for other queries.
         """
+
+    def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        """Iterate over the scores for each of many; to be overridden where some work can be done for all at once."""
+        return map(self.scores, batch)
 
     @property
     def log_vectors(self) -> "Encodings | NDArray[np.floating] | None":

@@ -107,8 +107,7 @@ class Panel:
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
-                log = KnownLog(list(self._known.texts), self._known.counts.copy())
-                attacker.prepare(log, _part(progress, number, len(chosen)))
+                attacker.prepare(self._known.copied(), _part(progress, number, len(chosen)))
                 _check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
@@ -217,8 +216,9 @@ class Panel:
             )
             return counts.better, counts.tied
         better, tied = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
-        for number, (scores, target) in enumerate(zip(self._scores(attacker, sent), targets, strict=True)):
-            own = scores[target]
+        places = self._places[targets]  # in the attackers' order: to put a score of every row into ours takes longer
+        for number, (scores, place) in enumerate(zip(self._scores(attacker, sent), places, strict=True)):
+            own = scores[place]
             equal = tolerance(scores, own)
             with np.errstate(over="ignore"):  # the largest score less the smallest may be infinite
                 better[number] = (scores > own + equal).sum()
@@ -235,22 +235,23 @@ class Panel:
         if vectors is not None:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
         rows, best = [], []
-        for scores in self._scores(attacker, sent):
+        for scored in self._scores(attacker, sent):
+            scores = scored[self._places]
             order = np.lexsort((np.arange(len(scores)), -rounded(scores)))[:top]
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
 
     def _scores(self, attacker: Attacker, sent: Sequence[Sent]) -> Iterator[Floats]:
-        """Iterate over the scores for each, in the order of our log."""
-        for one in sent:
-            scores = np.asarray(attacker.scores(one), np.float64)
+        """Iterate over the scores for each, in the order of the attackers' log."""
+        for scored in attacker.scores_of(sent):
+            scores = np.asarray(scored, np.float64)
             if scores.shape != (len(self.log),) or not np.isfinite(scores).all():
                 raise InputError(
                     f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
                     "the log; scores() must return one number per row."
                 )
-            yield scores[self._places]
+            yield scores
 
     def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
         """Return the vectors of some rows of our log."""

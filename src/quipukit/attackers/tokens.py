@@ -1,0 +1,64 @@
+"""The words of a query log, as numbers: what every attacker that looks at words starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.text import tokenize
+
+Ids = NDArray[np.int32]
+_I = TypeVar("_I", bound=np.integer[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class LogTokens:
+    """Every query of a log as a row of word numbers: row r is ``ids[starts[r]:starts[r + 1]]``.
+
+    >>> tokens = LogTokens.of(["cat food", "food"])
+    >>> tokens.words, tokens.ids.tolist(), tokens.starts.tolist()
+    (['cat', 'food'], [0, 1, 1], [0, 2, 3])
+    """
+
+    words: list[str]
+    ids: Ids
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "LogTokens":
+        """Divide texts into words, and number the words in the order in which they come."""
+        number: dict[str, int] = {}
+        ids: list[int] = []
+        starts = np.zeros(len(texts) + 1, np.int64)
+        for row, text in enumerate(texts):
+            ids += [number.setdefault(word, len(number)) for word in tokenize(text)]
+            starts[row + 1] = len(ids)
+        return cls(list(number), _fixed(np.array(ids, np.int32)), _fixed(starts))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Return the number of every word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def lengths(self) -> Ids:
+        """Return how many words every query has."""
+        return _fixed(np.diff(self.starts).astype(np.int32))
+
+    @cached_property
+    def frequencies(self) -> NDArray[np.int64]:
+        """Return in how many queries every word occurs, each counted once; at least 1."""
+        rows = np.repeat(np.arange(len(self)), self.lengths)
+        pairs = np.unique(np.stack([rows, self.ids]), axis=1)[1] if len(self.ids) else self.ids
+        return _fixed(np.bincount(pairs, minlength=len(self.words)))
+
+
+def _fixed(array: NDArray[_I]) -> NDArray[_I]:  # shared by attackers: none may change it
+    array.flags.writeable = False
+    return array
