@@ -188,14 +188,11 @@ def bind(specs: "str | Spec | Mechanism | Sequence[str | Spec | Mechanism]", **r
     """Bind specs to their resources; the default vectors are loaded once for all."""
     if isinstance(specs, str | Spec | Mechanism):
         specs = [specs]
-    if resources.get("collection") is not None:
-        from quipukit.mechanisms.fea import local_index
-
-        # Indexed once for all settings; an iterator could not be read a second time either.
-        resources["collection"] = local_index(resources["collection"])
-    mechanisms = [mechanism(specs[0], **resources)] if specs else []
+    # Each class says itself how its settings share a resource: a change of one leaves what others computed alone.
+    for cls in dict.fromkeys(mechanism_class(spec(one).name) for one in specs if not isinstance(one, Mechanism)):
+        resources = dict(cls.shared_resources(resources))
     # The first holds the default vectors, if they are used, so that the others find them loaded.
-    mechanisms += [mechanism(one, **resources) for one in specs[1:]]
+    mechanisms = [mechanism(one, **resources) for one in specs]
     if not mechanisms:
         raise SpecError("no mechanism is given; name at least one, for instance CMP@10.")
     for one, count in Counter(one.spec for one in mechanisms).items():

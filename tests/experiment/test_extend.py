@@ -1,9 +1,10 @@
 """A finished run can be extended, and everything that a user brings works as an object, too."""
 
+import functools
 import json
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,8 +17,10 @@ from quipukit.attackers.base import Attacker, KnownLog, Sent
 from quipukit.errors import InputError
 from quipukit.experiment.artifacts import Record
 from quipukit.experiment.run import resume
+from quipukit.experiment.stages.obfuscate import resources_of, state_hash
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Variants
+from quipukit.mechanisms.identity import Identity
 from quipukit.progress import Progress
 from quipukit.results import Result
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
@@ -146,6 +149,27 @@ class Reversed(QueryMechanism):
         return Variants([" ".join(reversed(query.split()))] * n)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Replacing(Reversed):
+    """Replaces words as a table says, which is no part of its name."""
+
+    name: ClassVar[str] = "Replacing"
+    parameter: ClassVar[str] = ""
+    table: InitVar[Any] = None
+
+    def __post_init__(self, table: Any) -> None:
+        object.__setattr__(self, "_table", table)
+
+    @functools.cached_property
+    def _used(self) -> object:
+        return object()  # cannot be hashed, and need not be
+
+    def variants(self, query: str, n: int, rngs: Any) -> Variants:
+        _ = self._used
+        table = getattr(self, "_table")  # noqa: B009 - set in an unusual way
+        return Variants([" ".join(table(word) if callable(table) else table[0] for word in query.split())] * n)
+
+
 class First(Retriever):
     """Finds the first documents of a collection, whatever is asked."""
 
@@ -178,6 +202,59 @@ def test_a_mechanism_as_an_object(village: Path, tmp_path: Path, saved: Saved) -
     assert saved() == {}
     with pytest.raises(InputError, match=r"its own mechanisms; call qk\.evaluate"):
         resume(tmp_path / "out")
+
+
+def test_the_state_of_a_mechanism_counts(village: Path, tmp_path: Path, saved: Saved) -> None:
+    apples, pears = Replacing(table=["apple"]), Replacing(table=["pear"])
+    for one, computed in ((apples, True), (apples, False), (Replacing(table=["apple"]), False), (pears, True)):
+        saved()
+        found = tiny.run(village, tmp_path / "out", **{**SMALL, "specs": [one]})
+        assert ("obfuscated" in saved()) == computed
+    assert set(" ".join(found.obfuscated.query("mechanism == 'Replacing'")["query"]).split()) == {"pear"}
+    for _ in range(2):  # what cannot be hashed is never taken for known
+        saved()
+        tiny.run(village, tmp_path / "out", **{**SMALL, "specs": [Replacing(table=lambda word: word[::-1])]})
+        assert saved()["obfuscated"] == 1
+
+
+def test_a_mechanism_of_options_and_resources_has_no_other_state() -> None:
+    pets = qk.Vectors(["cat", "dog"], np.eye(2))
+    for one in (qk.CMP(epsilon=5, vectors=pets), qk.AEA(level=3), qk.Identity(), Reversed(strength=2.0)):
+        assert state_hash(one) == ""
+    assert state_hash(Replacing(table=["pear"])) != state_hash(Replacing(table=["apple"]))
+
+
+def left(word: str) -> Any:
+    return np.array([1.0, 0.0])
+
+
+def right(word: str) -> Any:
+    return np.array([0.0, 1.0])
+
+
+def test_how_vectors_compose_words_counts() -> None:
+    def bound(compose: Any) -> list[str]:
+        return resources_of(qk.CMP(epsilon=5, vectors=qk.Vectors(["cat", "dog"], np.eye(2), compose=compose)))
+
+    assert bound(left) == bound(left) != bound(right) != bound(None)
+    assert len(bound(None)) == 1
+    unnamed = functools.partial(left)
+    assert bound(unnamed) == bound(functools.partial(left)) != bound(functools.partial(right))
+    local = lambda word: left(word).copy()  # noqa: E731 - without a name to be found by
+    assert bound(local) != bound(local), "good for one run"
+
+
+class Verbatim(Identity):
+    """Has a name that it did not choose."""
+
+
+def test_an_object_is_not_taken_for_what_is_named_alike(village: Path) -> None:
+    for specs in (["CMP@5", qk.CMP(epsilon=5)], [qk.CMP(epsilon=10), "cmp"]):
+        with pytest.raises(InputError, match=r"CMP@(5|10) is given by name and as an object.*keep one"):
+            tiny.run(village, **{**SMALL, "specs": specs})
+    with pytest.raises(InputError, match=r"Verbatim is called Identity like a reference.*name of its own"):
+        tiny.run(village, **{**SMALL, "specs": [Verbatim()]})
+    assert tiny.run(village, **{**SMALL, "specs": ["AEA@3", Identity()]}).mechanisms == ["AEA", "Identity", "Random"]
 
 
 def test_the_state_of_an_attacker_counts(village: Path, tmp_path: Path, saved: Saved) -> None:

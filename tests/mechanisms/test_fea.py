@@ -15,7 +15,7 @@ from quipukit.guarantees import NoGuarantee
 from quipukit.lexical import STOP_WORDS, content_words, stem, stems, text_words
 from quipukit.mechanisms.base import RootSeed, Variants
 from quipukit.mechanisms.fea import FEA, local_index, term_sets, window_queries, windows
-from quipukit.obfuscation import obfuscate_with_notes
+from quipukit.obfuscation import bind, obfuscate_with_notes
 from quipukit.specs import spec
 from quipukit.text import key, tokenize
 from quipukit.wordnet.database import load_wordnet
@@ -329,6 +329,14 @@ def test_the_local_corpus_can_be_given_in_several_ways() -> None:
     index = local_index(planted())
     assert FEA(window=12, collection=index).index is FEA(window=14, collection=index).index is index
     assert FEA(window=12).index is FEA(window=14).index
+
+
+def test_settings_share_one_index_of_a_corpus_that_can_be_read_once() -> None:
+    first, second = bind(["FEA@12", "FEA@14"], collection=iter(planted()))
+    assert isinstance(first, FEA) and isinstance(second, FEA) and first.index is second.index
+    own = FEA(window=16, collection=[("1", "sea")])
+    first, kept = bind(["FEA@12", own], collection=iter(planted()))
+    assert isinstance(first, FEA) and len(first.index) == len(planted()) and kept is own and len(own.index) == 1
 
 
 def test_numbers_as_ids_become_strings() -> None:

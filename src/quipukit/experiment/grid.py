@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quipukit.errors import QuipukitError, SpecError
+from quipukit.errors import InputError, QuipukitError, SpecError
 from quipukit.mechanisms.base import Mechanism, default_value
 from quipukit.obfuscation import mechanism, with_values
-from quipukit.specs import Spec, format_value
+from quipukit.registry import mechanism_class
+from quipukit.specs import Spec, format_value, spec
 
 # Nothing hidden and everything hidden: every experiment measures both, unless that would send the originals away.
 REFERENCES = ("Identity", "Random")
@@ -63,13 +64,32 @@ def expand(
     """Return a spec for every setting: a mechanism that names no parameter takes its whole grid.
 
     ``epsilons`` take the grid's place for mechanisms with an epsilon; a mechanism that is given as an object is one
-    setting. The references come last; none is doubled.
+    setting, and no other may be written as it is. The references come last; none is doubled.
 
     >>> expand(["AEA", "CMP"], [5, 10])
     [AEA@3, AEA@4, AEA@5, CMP@5, CMP@10, Identity, Random]
     """
-    chosen = with_values([*names, *references], epsilons, _usual)
-    return list(dict.fromkeys(one.spec if isinstance(one, Mechanism) else one for one in chosen))
+    chosen = with_values(names, epsilons, _usual)
+    objects: dict[Spec, Mechanism] = {}
+    for one in chosen:
+        if isinstance(one, Mechanism) and objects.setdefault(one.spec, one) is not one:
+            raise InputError(f"two mechanisms are called {one.spec!r}; keep one, or name them apart.", argument="specs")
+    for one in chosen:
+        if isinstance(one, Spec) and one in objects:
+            raise InputError(
+                f"{one!r} is given by name and as an object, and a result could not tell them apart; keep one, or give "
+                f"the object's class a name of its own.",
+                argument="specs",
+            )
+    added = [spec(name) for name in references]
+    for one in added:
+        if one in objects and type(objects[one]) is not mechanism_class(one.name):
+            raise InputError(
+                f"{type(objects[one]).__name__} is called {one!r} like a reference that every experiment measures; "
+                "give it a name of its own.",
+                argument="specs",
+            )
+    return list(dict.fromkeys([*(one.spec if isinstance(one, Mechanism) else one for one in chosen), *added]))
 
 
 def _usual(cls: type[Mechanism]) -> tuple[float, ...]:

@@ -109,6 +109,7 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
         given=given,
         given_noise="unknown" if given is None else noise_of(given),
         depths={n: options.depth or default_depth(len(collection), n) for n in variants},
+        objects=frozenset(objects.mechanisms),
     )
 
 

@@ -17,6 +17,7 @@ from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.options import Options
 from quipukit.mechanisms.base import Mechanism
 from quipukit.settings import Setting
+from quipukit.specs import Spec
 from quipukit.vectors.store import Vectors
 
 
@@ -37,6 +38,7 @@ class Plan:
     given: pd.DataFrame | None  # queries that were obfuscated elsewhere
     given_noise: str  # how their noise was drawn: independent, common or unknown
     depths: Mapping[int, int]  # documents per obfuscated query, by the number of variants
+    objects: frozenset[Spec] = frozenset()  # the mechanisms that were given as objects
 
     @property
     def seeds(self) -> list[int]:

@@ -151,10 +151,7 @@ def evaluate(
         skip_invalid=skip_invalid,
         send_originals=send_originals,
     )
-    mechanisms: dict[Spec, Mechanism] = {}
-    for one in chosen:
-        if isinstance(one, Mechanism) and mechanisms.setdefault(one.spec, one) is not one:
-            raise InputError(f"two mechanisms are called {one.spec!r}; keep one, or name them apart.", argument="specs")
+    mechanisms = {one.spec: one for one in chosen if isinstance(one, Mechanism)}
     grid = expand(() if obfuscated is not None else chosen, epsilons, options.references)
     options = dataclasses.replace(options, specs=tuple(grid))
     objects = Objects(**inputs.objects, mechanisms=mechanisms, attackers=inputs.attackers)

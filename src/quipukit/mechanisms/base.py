@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -154,6 +154,11 @@ class Mechanism(ABC):
     def word_law(self, word: str) -> "WordLaw":
         """Return the law of a word's output, where a closed form exists."""
         raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
+
+    @classmethod
+    def shared_resources(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return resources as several settings can share them; by default as they were given."""
+        return given
 
     # --- what it does ---
 

@@ -4,9 +4,9 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,11 @@ class FEA(QueryMechanism):
             object.__setattr__(self, "wordnet", load_wordnet())
         if self.collection is not None:
             object.__setattr__(self, "collection", local_index(self.collection))
+
+    @classmethod
+    def shared_resources(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        # Indexed once for all settings; an iterator could not be read a second time either.
+        return given if given.get("collection") is None else {**given, "collection": local_index(given["collection"])}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -1,5 +1,8 @@
 """Obfuscate the queries under every setting; settings that can share work do."""
 
+import dataclasses
+import functools
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,11 +11,13 @@ import pandas as pd
 from quipukit.experiment.artifacts import key_of
 from quipukit.experiment.cells import Cell
 from quipukit.experiment.stages.base import Stage
+from quipukit.fingerprints import state_of
 from quipukit.frames import NOTES, OBFUSCATED
 from quipukit.mechanisms.base import RESOURCES, Mechanism
 from quipukit.obfuscation import obfuscate_groups
 from quipukit.progress import Progress, part_of
 from quipukit.source_hash import code_key
+from quipukit.specs import Spec
 
 
 class Obfuscate(Stage[Cell]):
@@ -32,7 +37,17 @@ class Obfuscate(Stage[Cell]):
             content = cell.rows_of(plan.given)[["qid", "variant", "query"]].to_dict("list")
             return ["given", cell.setting.key, content, plan.fingerprints["queries"]]
         chosen = [repr(mechanism.spec), cell.setting.n, cell.seed, plan.options.noise]
-        return [code_key(type(mechanism)), resources_of(mechanism), plan.fingerprints["queries"], chosen]
+        return [code_key(type(mechanism)), *self._bound_to(mechanism), plan.fingerprints["queries"], chosen]
+
+    def _bound_to(self, mechanism: Mechanism) -> list[Any]:
+        """Return what a mechanism holds beside what its spec says."""
+        state = self._states.get(mechanism.spec, "")
+        return [resources_of(mechanism), *([state] if state else [])]
+
+    @functools.cached_property
+    def _states(self) -> dict[Spec, str]:
+        """Return the states of mechanisms that were given as objects, as they are before they are first used."""
+        return {one.spec: state_hash(one) for one in self.plan.mechanisms if one.spec in self.plan.objects}
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
         given = [cell for cell in missing if cell.setting.bound is None]
@@ -81,7 +96,7 @@ class Obfuscate(Stage[Cell]):
     def law(self, cell: Cell) -> str:
         """Return a hash over all that the law of a cell's mechanism depends on; empty where it is not known."""
         bound = cell.setting.bound
-        return "" if bound is None else key_of(repr(bound.spec), code_key(type(bound)), resources_of(bound))
+        return "" if bound is None else key_of(repr(bound.spec), code_key(type(bound)), *self._bound_to(bound))
 
 
 def _stored(obfuscated: pd.DataFrame) -> pd.DataFrame:
@@ -94,5 +109,45 @@ def _stored(obfuscated: pd.DataFrame) -> pd.DataFrame:
 
 def resources_of(mechanism: Mechanism) -> list[str]:
     """Return the fingerprints of what a mechanism is bound to."""
-    bound = (getattr(mechanism, name, None) for name in RESOURCES)
-    return [str(getattr(one, "fingerprint", repr(one))) for one in bound if one is not None]
+    bound = [one for one in (getattr(mechanism, name, None) for name in RESOURCES) if one is not None]
+    return [str(getattr(one, "fingerprint", repr(one))) for one in bound] + [
+        key_of(state_of(composes) or secrets.token_hex(16))
+        for composes in (getattr(one, "compose", None) for one in bound)
+        # How vectors of ours compose words is part of the source that they are hashed with.
+        if composes is not None and not str(getattr(composes, "__module__", "")).startswith("quipukit.")
+    ]
+
+
+def state_hash(mechanism: Mechanism) -> str:
+    """Return a hash over the state of an object beside its options and resources; empty where it has none.
+
+    A mechanism may state its own ``fingerprint``. Where its state cannot be hashed, nobody can tell whether it has
+    changed, and what it sends is good for one run. What a cached property keeps is computed from the rest.
+    """
+    stated = getattr(mechanism, "fingerprint", None)
+    if isinstance(stated, str) and stated:
+        return stated
+    fields = {field.name for field in dataclasses.fields(mechanism)}
+    state = {**vars(mechanism), **{name: getattr(mechanism, name) for name in fields}}
+    computed = {
+        name
+        for cls in type(mechanism).__mro__
+        for name, attribute in vars(cls).items()
+        if isinstance(attribute, functools.cached_property)
+    }
+    beside = {
+        name: value
+        for name, value in state.items()
+        if name not in computed
+        and not (_has_fingerprint(value) if name in RESOURCES else name in fields and _is_plain(value))
+    }
+    return key_of(state_of(beside) or secrets.token_hex(16)) if beside else ""
+
+
+def _has_fingerprint(resource: Any) -> bool:
+    return resource is None or isinstance(getattr(resource, "fingerprint", None), str)
+
+
+def _is_plain(option: Any) -> bool:
+    """Return whether the spec, as it is written, says all about an option."""
+    return isinstance(option, str | int | float | None)
