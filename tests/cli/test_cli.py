@@ -371,6 +371,38 @@ def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monke
     assert expand_multi_values(["evaluate", "--measure", "AP", "wordnet"]) == ["evaluate", "--measure", "AP", "wordnet"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (
+            ["evaluate", "--attackers", "QuIA", "Nobody"],
+            ["'Nobody' is no value of --attackers", "no attacker 'Nobody'"],
+        ),
+        (["evaluate", "wordnet", "--attackers", "QuIA", "Nobody"], ["no attacker 'Nobody'"]),
+        (["evaluate", "-m", "CMP", "TEMM", "-o", "out"], ["'TEMM' is no value of -m", "did you mean TEM"]),
+        (["evaluate", "-m", "CMP@5", "TEM@1.5x"], ["'TEM@1.5x' is no value of -m", "not a number"]),
+        (["evaluate", "-e", "1", "1O"], ["'1O' is no value of -e: it is no number"]),
+        (["evaluate", "-n", "1", "five"], ["'five' is no value of -n: it is no whole number"]),
+        (["attack", "sent.csv", "--attackers", "QuIA", "Nobody"], ["no attacker 'Nobody'"]),
+        (["utility", "run.trec", "--measure", "AP", "NDGC@10"], ["'NDGC@10' is no value of --measure"]),
+        (["obfuscate", "-m", "CMP@5", "TEMM@3"], ["'TEMM@3' is no value of -m", "did you mean TEM"]),
+    ],
+)
+def test_a_misspelled_value_is_not_taken_for_something_to_work_on(typed: list[str], words: list[str]) -> None:
+    assert_refused(run(*typed), *words)
+
+
+def test_what_a_command_works_on_may_follow_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "village").mkdir()
+    for last in ("village", "WordNet", "irds:vaswani", "./nowhere", "~/data/x"):
+        assert expand_multi_values(["evaluate", "-m", "CMP", last])[-1] == last
+    for last in ("flowers", "my @ home", "what is CMP@5"):
+        assert expand_multi_values(["obfuscate", "-m", "CMP", last]) == ["obfuscate", "-m", "CMP", last]
+    assert expand_multi_values(["attack", "--attackers", "QuIA", "sent.csv"])[-1] == "sent.csv"
+    assert expand_multi_values(["attack", "--attackers", "QuIA", "village"])[-1] == "village"
+
+
 def test_notes_are_grouped_by_what_they_say() -> None:
     note = {"parameter": "epsilon", "value": 1.0, "qid": "1", "flag": "oov", "count": 2}
     lines = note_lines(pd.DataFrame([{**note, "mechanism": "CMP"}, {**note, "mechanism": "TEM"}]))

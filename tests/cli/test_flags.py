@@ -25,6 +25,8 @@ COMMAND = typer.main.get_command(app)
         ("retrieve", "pass specs=CMP.", ["specs"], "pass specs=CMP."),
         ("evaluate", "CusText(k=20) has log=3 and catalog=4", ["log"], "CusText(k=20) has --log 3 and catalog=4"),
         ("evaluate", "n=3 stays", [], "n=3 stays"),
+        ("evaluate", "(log_sample: none there, 9 here)", ["log_sample"], "(--log-sample: none there, 9 here)"),
+        ("evaluate", "(collection: a there, b here)", ["collection"], "(collection: a there, b here)"),
     ],
 )
 def test_arguments_become_flags(command, message, arguments, shown):

@@ -43,7 +43,7 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
 def test_what_can_be_extended_is_not_compared(tmp_path: Path) -> None:
     first = begun()
     first.check_options(tmp_path, Options(n=(5, 50), seeds=3, specs=("CMP@5",)))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"holds another experiment \(k 10 there, 5 here\)"):
+    with pytest.raises(InputError, match=r"holds another experiment \(k: 10 there, 5 here\)"):
         first.check_options(tmp_path, Options(k=5))
 
 

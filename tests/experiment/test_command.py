@@ -145,8 +145,23 @@ def test_a_result_needs_a_folder(village: Path) -> None:
 def test_another_experiment_s_folder_is_refused(village: Path, whole: Whole) -> None:
     before = tiny.result_files(whole.folder)
     done = run(*tiny.command(village, whole.folder), "--seed", "8")
-    assert_refused(done, "holds another experiment (seed 7 there, 8 here)", "name another folder, or resume that one")
+    assert_refused(
+        done, "holds another experiment (--seed: 7 there, 8 here)", "name another folder, or resume that one"
+    )
     assert tiny.result_files(whole.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["-n", "3"], "leave out -n, or"),
+        (["--log-sample", "5"], "leave out --log-sample, or"),
+        (["--no-inject"], "leave out --no-inject, or"),
+        (["wordnet"], "leave out 'wordnet', or"),
+    ],
+)
+def test_what_resume_does_not_take_is_named_as_it_is_typed(tmp_path: Path, typed: list[str], named: str) -> None:
+    assert_refused(run("evaluate", "--resume", str(tmp_path), *typed), named)
 
 
 def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_another_choice_is_another_experiment(
     with pytest.raises(InputError) as caught:
         tiny.run(village, finished, **change)
     message = str(caught.value)
-    assert f"holds another experiment ({next(iter(change))} " in message
+    assert f"holds another experiment ({next(iter(change))}: " in message
     assert "name another folder, or resume that one" in message
     assert saved() == {}
     assert (tiny.result_files(finished), (finished / "experiment.json").read_bytes()) == before

@@ -6,10 +6,12 @@ from quipukit.errors import InputError, ResourceError, SpecError
 from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.base import Retriever
 from quipukit.retrieval.load import (
+    is_address,
     is_dense,
     is_remote,
     load_retriever,
     load_scorer,
+    model_of,
     reranker_plugins,
     system_name,
 )
@@ -55,6 +57,14 @@ def test_a_retriever_is_taken_as_it_is():
 def test_names_are_written_in_one_way():
     assert system_name("BM25") == "bm25" and system_name("dense:org/model") == "dense:org/model"
     assert system_name("opensearch+http://host/news/") == "opensearch+http://host/news"
+
+
+@pytest.mark.parametrize("name", ["dense:org/model", "Dense:org/model", "DENSE:org/model"])
+def test_a_dense_search_is_no_address_in_any_case(name):
+    assert not is_address(name) and not is_remote(name) and is_dense(name)
+    assert system_name(name) == "dense:org/model" and model_of(name) == "org/model"
+    assert is_address("Dense:me@host") and is_address("Dense:bob:secret")
+    assert model_of("Dense") == model_of("Dense:") == "minilm"
 
 
 def test_an_unknown_name_lists_what_there_is():

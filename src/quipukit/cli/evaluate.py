@@ -106,13 +106,21 @@ def evaluate(
 
 def _refuse_other_options(context: typer.Context, folder: Path) -> None:
     """Refuse options that would be ignored: a folder is resumed as it was begun."""
-    for name in context.params:
+    for parameter in context.command.params:
+        name = str(parameter.name)
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and name not in _BESIDE_RESUME:
             raise InputError(
-                f"--resume uses the options that {folder} was begun with; leave out {name.replace('_', '-')}, "
-                "or leave out --resume: the same command resumes too."
+                f"--resume uses the options that {folder} was begun with; leave out "
+                f"{_as_typed(parameter, context.params[name])}, or leave out --resume: the same command resumes too."
             )
+
+
+def _as_typed(parameter: Any, value: Any) -> str:
+    """Return a parameter as a command line writes it: its shortest flag, or what an argument was given."""
+    if parameter.param_type_name == "argument":
+        return repr(value)
+    return str((parameter.secondary_opts if value is False else parameter.opts)[0])
 
 
 def execute(

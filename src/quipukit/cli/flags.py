@@ -28,8 +28,9 @@ class Option(Protocol):
 def with_flags(message: str, arguments: Iterable[str], options: Mapping[str, Option]) -> str:
     """Return a message of the library with flags in the place of arguments.
 
-    ``log=FILE`` becomes ``--log FILE``, ``skip_invalid=True`` becomes ``--skip-invalid``. An argument that the message
-    does not write in this way is named at its end; one that the command does not have is left as it is.
+    ``log=FILE`` becomes ``--log FILE``, ``skip_invalid=True`` becomes ``--skip-invalid``, and ``log_sample: 9`` becomes
+    ``--log-sample: 9``. An argument that the message writes in no such way is named at its end; one that the command
+    does not have is left as it is.
 
     >>> from types import SimpleNamespace as Option
     >>> options = {"log": Option(opts=["--log"], secondary_opts=[])}
@@ -42,7 +43,8 @@ def with_flags(message: str, arguments: Iterable[str], options: Mapping[str, Opt
         if option is None:
             continue
         message, count = re.subn(rf"\b{argument}={_VALUE}", functools.partial(_flag, option), message)
-        if not count:
+        message, listed = re.subn(rf"\b{argument}(?=: )", option.opts[-1], message)
+        if not count + listed:
             unwritten.append(option.opts[-1])
     return f"{message} ({', '.join(unwritten)})" if unwritten else message
 

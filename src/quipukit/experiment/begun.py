@@ -98,14 +98,14 @@ class Begun:
     def check_options(self, folder: Path, options: Options) -> None:
         """Refuse options of another experiment."""
         now = _plain(options.to_json())
-        differing = [
-            f"{name} {_shown(self.content[name])} there, {_shown(now[name])} here"
-            for name in now
-            if name not in EXTENDABLE and _plain(self.content[name]) != now[name]
-        ]
+        differing = [name for name in now if name not in EXTENDABLE and _plain(self.content[name]) != now[name]]
         if differing:
+            values = "; ".join(
+                f"{name}: {_shown(self.content[name])} there, {_shown(now[name])} here" for name in differing
+            )
             raise InputError(
-                f"{folder} holds another experiment ({'; '.join(differing)}); name another folder, or resume that one."
+                f"{folder} holds another experiment ({values}); name another folder, or resume that one.",
+                argument=tuple(differing),
             )
 
     def check_inputs(self, folder: Path, now: "Begun", options: Options, resumed: bool) -> None:

@@ -93,12 +93,13 @@ def is_address(name: str) -> bool:
 
     >>> [is_address(name) for name in ("opensearch+http://host/news", "opensearch:bob:secret", "dense:me@host")]
     [True, True, True]
-    >>> [is_address(name) for name in ("bm25", "dense:org/model")]
-    [False, False]
+    >>> [is_address(name) for name in ("bm25", "dense:org/model", "Dense:org/model")]
+    [False, False, False]
     """
     if "://" in name:
         return True
-    rest = name.removeprefix("dense:")  # a model: no name of one holds these characters, but that of a folder may
+    model = _dense_model(name)
+    rest = name if model is None else model  # no name of a model holds these characters, but that of a folder may
     return ("+http" in rest or "@" in rest or ":" in rest) and not os.path.exists(rest)
 
 
@@ -118,7 +119,8 @@ def model_of(name: str) -> str:
     >>> model_of("dense"), model_of("dense:org/model"), model_of("org/model")
     ('minilm', 'org/model', 'org/model')
     """
-    return DEFAULT_MODEL if name == _DENSE else name.removeprefix(f"{_DENSE}:") or DEFAULT_MODEL
+    model = _dense_model(name)
+    return (name if model is None else model) or DEFAULT_MODEL
 
 
 def is_dense(name: str) -> bool:
@@ -156,6 +158,12 @@ def _kind_and_model(name: str) -> tuple[str, str]:
     """Return the registered name of a search system, and the model that follows it after a colon."""
     kind, _, model = name.partition(":")
     return RETRIEVERS.canonical(kind), model
+
+
+def _dense_model(name: str) -> str | None:
+    """Return the model that a name of the dense search names, in any case; None where it is another name."""
+    kind, _, model = name.partition(":")
+    return model if fold(kind) == _DENSE else None
 
 
 def _bm25(collection: Collection, _: str, __: StoreOf | None) -> Retriever:
