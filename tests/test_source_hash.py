@@ -1,5 +1,7 @@
 """Hashes of source: other code is noticed, other words are not, and no module that a stage reaches is forgotten."""
 
+import ast
+import copyreg
 import importlib
 import sys
 from pathlib import Path
@@ -179,3 +181,14 @@ def test_what_a_plugin_imports_from_its_own_folder_counts(tmp_path: Path, monkey
     for name in ("plugin_mine", "plugin_helper", "plugin_base"):
         sys.modules.pop(name, None)
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_of_pythons_own_code_only_its_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pickle keeps of a plain object names copyreg; its neighbors are the whole standard library."""
+    parsed: list[str] = []
+    parse = ast.parse
+    object_hash.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(ast, "parse", lambda *source: parsed.append(source[0]) or parse(*source))
+        hashed = object_hash(copyreg.__newobj__)
+    assert hashed and len(parsed) <= 1

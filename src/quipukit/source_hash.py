@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = "quipukit"
+_STANDARD_LIBRARY = Path(inspect.getfile(inspect)).parent
 
 # They find, read, write, name or schedule things: what they return has a fingerprint of its own, or is checked.
 INFRASTRUCTURE = frozenset(
@@ -106,7 +107,12 @@ def _where(cls: Any) -> str:
 
 
 def _imported_beside(file: Path) -> list[Path]:
-    """Return the files of its own folder, or below it, that a file imports."""
+    """Return the files of its own folder, or below it, that a file imports; none beside one of Python's own.
+
+    What pickle keeps of most objects names a function of Python's own, and beside that lies the standard library.
+    """
+    if file.parent == _STANDARD_LIBRARY:
+        return []
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
