@@ -78,7 +78,8 @@ class Table:
 def noise_of(obfuscated: pd.DataFrame) -> str:
     """Return how the noise of obfuscated queries was drawn: independent, common, or unknown.
 
-    Every row says it in the column ``noise``; without one it is unknown. What is common in part is common.
+    Every row says it in the column ``noise``; without one it is unknown, which counts as common wherever guarantees
+    add up. What is common in part is common.
     """
     said = set(map(str, obfuscated.loc[:, obfuscated.columns == "noise"].to_numpy().ravel()))
     return "common" if "common" in said else "independent" if said == {"independent"} else "unknown"

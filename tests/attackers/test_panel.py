@@ -269,3 +269,65 @@ def test_attackers_that_break_the_rules_are_named(attackers, words) -> None:
 def test_an_attacker_that_is_not_in_the_panel_is_named() -> None:
     with pytest.raises(InputError, match="no attacker 'QuIA' in the panel; it has Overlap"):
         Panel([Overlap()], FULL).prepare(names=["QuIA"])
+
+
+# --- what an attacker can reach ---
+
+
+def reachable(thing, depth=8):
+    """Iterate over what attributes and elements lead to, methods and closures' owners included."""
+    known, waiting = {}, [(thing, 0)]
+    while waiting:
+        one, level = waiting.pop()
+        if id(one) in known or level > depth:
+            continue
+        known[id(one)] = one
+        inner = [value for value in getattr(one, "__dict__", {}).values()]
+        if isinstance(one, dict):
+            inner += [*one, *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            inner += one
+        inner += [
+            value for name in ("__self__", "base", "func", "args") if (value := getattr(one, name, None)) is not None
+        ]
+        waiting += [(value, level + 1) for value in inner]
+    return list(known.values())
+
+
+class Curious(QuIA):
+    """Prefers the rows of the log that are not where the public ones are."""
+
+    name = "Curious"
+
+    def prepare(self, log, progress=None):
+        super().prepare(log, progress)
+        self.found = reachable([self.encoder, self._log, self._log[:2], progress])
+        texts = {
+            text for one in self.found if isinstance(one, list | tuple | set) for text in one if isinstance(text, str)
+        }
+        rows = np.asarray(self._log.rows)
+        self.bonus = (rows > np.median(rows)) | np.array([bool(texts) and text not in texts for text in log.texts])
+        order = np.concatenate([part for part, _ in self._log.blocks(2)])
+        assert order.tolist() == list(range(len(log)))
+
+    def sent_vectors(self, batch):
+        return None
+
+    def scores(self, sent):
+        return self.bonus.astype(float)
+
+
+def test_no_attribute_tells_an_attacker_which_queries_were_added(tmp_path) -> None:
+    common = [f"common query {number}" for number in range(40)]
+    asked = pd.DataFrame({"qid": list("abcd"), "query": ["aa", "common query 0 b", "common query 3 b", "zz"]})
+    log = QueryLog.of(common).completed(asked["query"].tolist())
+    for store_of in (None, lambda encoder: PrivateStore(EncodingStore(encoder), tmp_path / "run")):
+        panel = Panel([Curious(encoder=Bag())], log, store_of=store_of)
+        sent = obfuscate(asked, "Identity", 1)
+        ranks = panel.ranks(sent, asked)
+        (attacker,) = panel.attackers
+        kinds = {type(one).__name__ for one in attacker.found}
+        assert not {"PrivateStore", "EncodingStore", "QueryLog", "RowFile", "memmap"} & kinds
+        # All that is left to prefer is the second half of the alphabet.
+        half = sorted(log.texts)[len(log) // 2 :]
+        assert ranks["better"].tolist() == [0 if text in half else len(half) for text in asked["query"]]

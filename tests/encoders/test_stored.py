@@ -56,3 +56,12 @@ def test_only_the_whole_of_the_public_texts_is_shared(encoder, stored):
 def test_without_public_texts_nothing_is_shared(encoder):
     StoredEncoder(PrivateStore(EncodingStore(encoder))).vectors(PUBLIC)
     assert len(EncodingStore(encoder)) == 0
+
+
+def test_nothing_shows_which_texts_are_public(stored):
+    vectors = stored.vectors(["secret", *PUBLIC])
+    assert vectors.rows.tolist() == [0, 1, 2] and vectors.shape == (3, 24) and len(vectors) == 3
+    for value in vars(stored).values():
+        assert not isinstance(value, list | tuple | set | frozenset | EncodingStore)
+    assert all(vectors[row : row + 1].base is None for row in range(3))
+    assert [positions.tolist() for positions, _ in vectors.blocks(2)] == [[0, 1], [2]]

@@ -16,6 +16,7 @@ from quipukit.errors import InputError
 from quipukit.experiment.options import Options
 from quipukit.frames import noise_of
 from quipukit.io.obfuscated import read_obfuscated
+from quipukit.report.write import Report
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
 from tests.experiment import tiny
@@ -102,8 +103,29 @@ def test_the_mark_of_common_noise_stays_on_tables(engine: FakeEngine, tmp_path: 
     published = table(noise="common", text="x", epsilon=1.0).rename(columns={"qid": "id", "query": "obfuscatedText"})
     published[["id", "text", "obfuscatedText", "mechanism", "epsilon", "noise"]].to_csv(tmp_path / "p.csv", index=False)
     assert set(read_obfuscated(tmp_path / "p.csv")[0]["noise"]) == {"common"}
-    for other in (sweep(noise="independent"), sweep()):
-        assert len(qk.retrieve(other, None, at(engine), depth=1, queries=QUERIES)) == 4
+    assert len(qk.retrieve(sweep(noise="independent"), None, at(engine), depth=1, queries=QUERIES)) == 4
+
+
+def test_noise_of_which_nothing_is_said_counts_as_common(village: Path, engine: FakeEngine, tmp_path: Path) -> None:
+    vectors = qk.load_vectors(village / "vectors.txt")
+    common = qk.obfuscate(QUERIES, ["CMP@1", "CMP@2"], 1, vectors=vectors, seed=1, noise="common")
+    selected = common[["qid", "variant", "query", "mechanism", "parameter", "value"]]
+    half = pd.concat([sweep(noise="independent").query("value == 1.0"), sweep().query("value == 2.0")])
+    for one in (selected, sweep(), sweep(noise="unknown"), half):
+        for allowed in (False, True):
+            with pytest.raises(InputError, match=r"nothing says how the noise .*'independent' in every row"):
+                qk.retrieve(one, None, at(engine), depth=1, queries=QUERIES, send_originals=allowed)
+        with pytest.raises(InputError, match="nothing says how the noise"):
+            tiny.run(
+                village, tmp_path / "run", obfuscated=one, specs=None, queries=QUERIES, systems=[(at(engine), "bm25")]
+            )
+    assert engine.asked == []
+    alone = sweep().query("value == 1.0")
+    assert len(qk.retrieve(alone, None, at(engine), depth=1, queries=QUERIES)) == 2
+    measured = tiny.run(village, None, obfuscated=selected, specs=None, queries=QUERIES, qrels=judged("a", "b"))
+    page = Report([measured]).write(tmp_path / "report").read_text(encoding="utf-8")
+    assert "Nothing says how the noise was drawn, and the settings may share it, so each budget holds" in page
+    assert "not known, and taken for shared wherever guarantees add up" in page
 
 
 def test_the_mark_of_common_noise_outlives_what_pandas_does_to_a_table(village: Path, engine: FakeEngine) -> None:

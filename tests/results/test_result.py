@@ -79,6 +79,21 @@ def test_the_digest_covers_every_table(result: Result, name: str) -> None:
     assert result.digest not in {one.digest for one in changed}
 
 
+def test_the_digest_covers_common_noise_wherever_it_is_said(result: Result) -> None:
+    def digest(manifest: str | None, rows: str | None) -> str:
+        bare = result.obfuscated.drop(columns="noise")
+        obfuscated = bare if rows is None else bare.assign(noise=rows)
+        return dataclasses.replace(
+            result, manifest={**result.manifest, "noise": manifest}, obfuscated=obfuscated
+        ).digest
+
+    # The manifest says it, where a run of this version wrote it; the rows then repeat it.
+    assert len({digest("common", "common"), digest("independent", "independent"), digest(None, None)}) == 3
+    assert digest("independent", None) == digest("independent", "independent")
+    # Where it does not, the rows do.
+    assert digest(None, "common") != digest(None, "independent") == digest(None, None)
+
+
 def test_the_digest_covers_the_manifest_but_not_its_order(result: Result) -> None:
     turned = dict(reversed(result.manifest.items()))
     assert dataclasses.replace(result, manifest=turned).digest == result.digest

@@ -20,7 +20,7 @@ class Encodings:
 
     def __init__(self, matrix: Vectors, rows: Rows, private: Vectors | None = None) -> None:
         """Keep the mapped matrix, and the row of every text in it; from ``PRIVATE`` on, rows are of the second one."""
-        self._matrix = matrix
+        self._matrix = np.asarray(matrix)  # a mapped one, as any other: what is read from it must not show the file
         self._private = private
         self.rows = rows
 
@@ -51,3 +51,29 @@ class Encodings:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self[:].astype(dtype or np.float32, copy=False)
+
+
+class PlainEncodings(Encodings):
+    """The same vectors, read in the same way, without showing in which matrix a row lies.
+
+    Rows of the public matrix are those of the log as everybody has it: whoever can tell them from the others knows
+    which queries were added to it.
+    """
+
+    def __init__(self, encodings: Encodings) -> None:
+        """Stand before encodings, which no attribute leads to."""
+
+        def read(where: Any) -> NDArray[np.float32]:
+            return encodings[where]
+
+        self._read = read
+        self._shape = encodings.shape
+        self.rows = np.arange(len(encodings))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of texts and of coordinates."""
+        return self._shape
+
+    def __getitem__(self, where: Any) -> NDArray[np.float32]:
+        return self._read(where)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.encoders.base import Encoder, Kind, Piece
-from quipukit.encoders.encodings import Encodings
+from quipukit.encoders.encodings import Encodings, PlainEncodings
 from quipukit.encoders.store import PrivateStore
 from quipukit.progress import Progress
 
@@ -17,33 +17,40 @@ class StoredEncoder(Encoder):
     ``public`` are texts that say nothing about the user, such as a query log. Where all of them are asked for they go
     to the cache that all runs share. Every other text stays in the private store; and so do public ones that are asked
     for on their own, because which of them were asked for may depend on a query.
+
+    It is handed to attackers, whose log may have been completed with the originals. So no attribute leads to the store
+    or to the public texts, and vectors do not show where they are kept: either would tell which queries were added.
     """
 
     def __init__(self, store: PrivateStore, public: Sequence[str] = ()) -> None:
         """Stand for the encoder of a store."""
         encoder = store.encoder
         self.name, self.fingerprint, self.similarity = encoder.name, encoder.fingerprint, encoder.similarity
-        self._store = store
-        self._public = public
+        self._encoder = encoder
+
+        def kept(texts: Sequence[str], kind: Kind, progress: Progress | None) -> Encodings:
+            if public and set(public) <= set(texts):
+                store.shared.ensure(public, kind, progress)
+            return PlainEncodings(store.ensure(texts, kind, progress))
+
+        self._kept = kept
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
         """Return the number of coordinates of a vector; some encoders load their model for it."""
-        return self._store.encoder.dimension
+        return self._encoder.dimension
 
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Encode distinct texts without keeping their vectors."""
-        return self._store.encoder.pieces(texts, kind)
+        return self._encoder.pieces(texts, kind)
 
     def variant(self, kind: Kind) -> str:
         """Return what sets the vectors of a kind apart."""
-        return self._store.encoder.variant(kind)
+        return self._encoder.variant(kind)
 
     def vectors(self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None) -> Encodings:
         """Return the vectors of texts; only those that the store lacks are encoded."""
-        if self._public and set(self._public) <= set(texts):
-            self._store.shared.ensure(self._public, kind, progress)
-        return self._store.ensure(texts, kind, progress)
+        return self._kept(texts, kind, progress)
 
     def encode(
         self, texts: Sequence[str], kind: Kind = "query", progress: Progress | None = None

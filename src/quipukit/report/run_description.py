@@ -149,7 +149,7 @@ def _noise(result: Result) -> str:
     kind = {
         "common": "shared by the settings of a mechanism, which makes their differences less noisy",
         "independent": "drawn independently for every setting",
-    }.get(str(result.manifest.get("noise", "")), "")
+    }.get(str(result.manifest.get("noise", "")), "not known, and taken for shared wherever guarantees add up")
     named = f"seed{'s' * (len(seeds) != 1)} {join([str(seed) for seed in seeds])}"
     return _sentence(kind, named)
 

@@ -50,9 +50,9 @@ def check_consent(
 ) -> None:
     """Refuse to send to a system over the network what must not leave this machine.
 
-    That is: several settings about one query with common noise, even if the user allows it; and originals, unless they
-    are allowed: what a mechanism sends by design, what any of the ``originals`` shows to be one, and what cannot be
-    compared, because its original is unknown.
+    That is: several settings about one query whose noise is common, or of which nothing says that it is not, even if
+    the user allows it; and originals, unless they are allowed: what a mechanism sends by design, what any of the
+    ``originals`` shows to be one, and what cannot be compared, because its original is unknown.
     """
     check_flag(send_originals)
     _refuse_common_noise(obfuscated, system)
@@ -92,12 +92,21 @@ def check_consent(
 
 def _refuse_common_noise(obfuscated: pd.DataFrame, system: str) -> None:
     settings = obfuscated[[*SETTING, "qid"]].drop_duplicates()
-    if noise_of(obfuscated) == "common" and settings["qid"].duplicated().any():
+    noise = noise_of(obfuscated)
+    if noise == "independent" or not settings["qid"].duplicated().any():
+        return
+    if noise == "unknown":
+        # A column that was left out must not make common noise harmless.
         raise InputError(
-            f"the settings of this table share common noise, which has no joint guarantee, and {system} receives them "
-            "all; obfuscate with noise='independent', or send one setting alone.",
-            argument="noise",
+            "nothing says how the noise of this table was drawn. Settings that share noise have no joint guarantee, "
+            f"and {system} receives them all; keep the column 'noise', give it the value 'independent' in every row if "
+            "each setting has noise of its own, or send one setting alone."
         )
+    raise InputError(
+        f"the settings of this table share common noise, which has no joint guarantee, and {system} receives them "
+        "all; obfuscate with noise='independent', or send one setting alone.",
+        argument="noise",
+    )
 
 
 def sends_original(mechanism: str) -> bool:

@@ -97,8 +97,8 @@ def retrieve(
 
     Identical obfuscated queries are searched once. ``depth`` defaults to `default_depth`. A search system over the
     network gets no original without ``send_originals``: it needs ``queries``, the originals, and a table that holds any
-    of them, or Identity, is refused. Several settings with common noise are always refused. ``executor`` lets other
-    processes search, if the system is portable.
+    of them, or Identity, is refused. Several settings are always refused, unless the table's column ``noise`` says
+    that it is independent. ``executor`` lets other processes search, if the system is portable.
     """
     check_flag(send_originals)
     obfuscated = OBFUSCATED.check(obfuscated)

@@ -56,10 +56,15 @@ def _budget(epsilon: float) -> str:
     return DASH if epsilon != epsilon else format_value(round(epsilon, 6))
 
 
+_NOT_SAID = "Nothing says how the noise was drawn, and the settings may share it"
+
+
 def _shared_noise(view: View) -> str:
-    if view.result.manifest.get("noise") != "common":
+    noise = view.result.manifest.get("noise")
+    if noise == "independent":
         return ""
+    shared = "The settings of a mechanism share their noise" if noise == "common" else _NOT_SAID
     return (
-        "The settings of a mechanism share their noise, so each budget holds for its setting alone: the outputs of "
-        "several settings together have no finite guarantee. "
+        f"{shared}, so each budget holds for its setting alone: the outputs of several settings together have no "
+        "finite guarantee. "
     )
