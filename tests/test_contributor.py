@@ -58,6 +58,21 @@ PACKAGE = {
                 seen = set(" ".join(sent.texts).lower().split())
                 return np.array([len(words & seen) / (1 + len(words)) for words in self.words])
         ''',
+    "encoder.py": '''
+        import numpy as np
+
+        from quipukit.encoders.base import Encoder
+
+
+        class Letters(Encoder):
+            """Counts letters."""
+
+            name, fingerprint, dimension = "letters", "letters-1", 26
+
+            def pieces(self, texts, kind):
+                rows = [[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
+                yield np.arange(len(texts)), np.array(rows, np.float32)
+        ''',
     "measure.py": '''
         def found_relevant(ranking, relevance):
             """Return the share of the relevant documents that were found."""
@@ -98,6 +113,9 @@ FewWords = contributed.mechanism:FewWords
 [quipukit.attackers]
 Overlap = contributed.attacker:Overlap
 
+[quipukit.encoders]
+letters = contributed.encoder:Letters
+
 [quipukit.measures]
 FoundRelevant = contributed.measure:found_relevant
 
@@ -111,13 +129,17 @@ EXPERIMENT = """
 import json, sys
 import quipukit as qk
 from quipukit.cli import main
-from quipukit.testing import check_attacker, check_mechanism
+from quipukit.experiment.stages import text_similarity
+from quipukit.testing import check_attacker, check_encoder, check_mechanism
 from contributed.attacker import Overlap
+from contributed.encoder import Letters
 from contributed.mechanism import FewWords
 
+text_similarity.SIMILARITY = "letters"  # the model that is used otherwise takes long to load
 village, engine, out, page = sys.argv[1:]
 check_mechanism(FewWords(), verbatim=True)
 check_attacker(Overlap())
+check_encoder(Letters())
 result = qk.evaluate(
     village,
     ["FewWords", "CMP@2"],
@@ -125,6 +147,7 @@ result = qk.evaluate(
     log=f"{village}/log.txt",
     vectors=f"{village}/vectors.txt",
     attackers=["Overlap"],
+    encoder="letters",
     retriever=["bm25", engine],
     reranker="bm25",
     measures=["FoundRelevant@4", "nDCG@10"],

@@ -290,14 +290,15 @@ def test_a_whole_experiment_leaves_no_trace_of_a_login(
             (tmp_path / "netrc").write_text(f"machine 127.0.0.1 login {USER} password {PASSWORD}\n")
             (tmp_path / "netrc").chmod(0o600)
         out, other = tmp_path / "runs" / "run", tmp_path / "runs" / "report"
-        assert command(*topics, "-m", "CMP@1", "TEM@0.5", "--retriever", at(server), "-o", out) == 0
+        assert command(*topics, "-m", "CMP@1", "TEM@0.5", "--retriever", at(server), "-o", out, "--no-report") == 0
         assert len(server.asked) > 10
+        assert command("report", out, "-o", out / "report", "--figures", "svg") == 0
         for piece in out.glob("artifacts/pool/*.parquet"):
             piece.unlink()
         for answers in (out / "answers").iterdir():
             answers.unlink()
         assert command("evaluate", "--resume", out, "--no-report") == 0  # the login is found again, where it was
-        assert command("report", out, "--no-examples", "-o", other) == 0
+        assert command("report", out, "--no-examples", "--figures", "none", "-o", other) == 0
         assert command("recommend", out, "--max-risk", "0.9") == 0
         told = capsys.readouterr()
         assert at(server) in (out / "manifest.json").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ def test_an_experiment_its_report_and_the_cache(
     tiny.no_model(monkeypatch, tmp_path / "cache" / "home")
     out = tmp_path / "runs" / "deep" / "run"
     result = tiny.run(place, out, systems=tiny.BOTH)
-    qk.write_report([result], out / "report")
+    qk.write_report([result], out / "report", formats=("svg",))
     sent = tmp_path / "files" / "sent.csv"
     command("obfuscate", "frost on apple blossom", "-m", "AEA@3", "-o", sent)
     qk.evaluate(**tiny.choices(place), out=tmp_path / "more" / "run")

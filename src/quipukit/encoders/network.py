@@ -20,6 +20,8 @@ BATCH = 32
 STEP = 8
 
 _loaded: "weakref.WeakValueDictionary[str, Network]" = weakref.WeakValueDictionary()
+# The last one stays in memory: an attack, a re-ranking and a comparison in a row load their encoders one by one.
+_latest: "list[Network]" = []
 _lock = threading.Lock()
 
 
@@ -29,6 +31,7 @@ def load_network(files: ModelFiles, fingerprint: str) -> "Network":
         network = _loaded.get(fingerprint)
         if network is None:
             network = _loaded[fingerprint] = Network(files)
+        _latest[:] = [network]
         return network
 
 
