@@ -32,8 +32,6 @@ FAMILIES = (
 )
 VARIANTS, DIMENSION = 50, 384
 CORES = (1, 16, 256)
-# The machine of the coordinator: its own part of the work runs on so many cores, however large the cluster is.
-COORDINATOR = 16
 LOG = 10_000_000
 PASSAGES = ROOT.parent / "shared" / "data" / "msmarco_pool" / "docs.tsv.gz"
 
@@ -224,13 +222,17 @@ def log(quick: bool) -> dict[str, float]:
 
 
 def coordination(quick: bool) -> dict[str, float]:
-    """Measure what the coordinator does for a text that a worker encodes; its scheduler runs in the same process."""
+    """Measure what the coordinator does for what workers encode, search and rank, its scheduler included."""
     import numpy as np
 
+    from quipukit.attackers.ranks import count_better
+    from quipukit.collections.load import load_collection
     from quipukit.encoders.base import Encoder
     from quipukit.encoders.distributed import distributed
     from quipukit.encoders.store import EncodingStore
     from quipukit.executors import Dask
+    from quipukit.retrieval.bm25 import BM25
+    from quipukit.retrieval.pool import search_distinct
 
     class Zeros(Encoder):
         """Costs nothing itself."""
@@ -240,8 +242,13 @@ def coordination(quick: bool) -> dict[str, float]:
         def pieces(self, texts: Sequence[str], kind: str) -> Iterator[Any]:
             yield np.arange(len(texts)), np.zeros((len(texts), DIMENSION), np.float32)
 
-    size = 10_000 if quick else 100_000
+    size, rounds = (10_000, 1) if quick else (100_000, 3)
     texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
+    queries, index = _obfuscated(500 if quick else 10_000), BM25.of(load_collection("wordnet"))
+    rng = np.random.default_rng(1)
+    matrix = rng.standard_normal((size, DIMENSION), np.float32)
+    targets = np.arange(1000)  # as few as are sent at all: what they cost the worker is not counted here
+    own = matrix[targets].astype(np.float64)
     with Dask(workers=1) as executor:
         encoder = distributed(Zeros(), executor)
 
@@ -249,9 +256,21 @@ def coordination(quick: bool) -> dict[str, float]:
             with tempfile.TemporaryDirectory() as place:
                 EncodingStore(encoder, Path(place)).ensure(texts, "query")
 
-        store()
-        cost = best(store, 1 if quick else 3) / size
-    return {"per text handed out and saved": cost}
+        def search() -> None:
+            search_distinct(queries, index, 100, executor=executor)
+
+        def rank() -> None:
+            count_better(own, targets, lambda start, stop: matrix[start:stop], size, own, executor=executor)
+
+        found = {}
+        for name, task, count in (
+            ("text handed out and saved", store, size),
+            ("query handed out to search, its ranking received", search, len(queries)),
+            ("row of the log sent to be ranked", rank, size),
+        ):
+            task()
+            found[f"per {name}"] = best(task, rounds) / count
+    return found
 
 
 def _log(count: int) -> list[str]:
@@ -286,17 +305,16 @@ def _shuffled(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Bill:
-    """The seconds of one core that a job costs: those that workers share, and those of the coordinator."""
+    """The seconds of one core that a job costs: those that workers share, and those of one thread of the
+    coordinator."""
 
     workers: dict[str, float]
-    coordinator: dict[str, float]  # on all its cores
-    one_thread: dict[str, float]  # on one of them
+    coordinator: dict[str, float]
     bytes: float
 
     def seconds(self, cores: int) -> float:
         """Return how long the job takes with so many cores of workers, the coordinator's own not counted."""
-        own = min(cores, COORDINATOR)
-        return sum(self.workers.values()) / cores + sum(self.coordinator.values()) / own + sum(self.one_thread.values())
+        return sum(self.workers.values()) / cores + sum(self.coordinator.values())
 
 
 def bill(job: Job, costs: dict[str, float]) -> Bill:
@@ -314,14 +332,14 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
             "encode obfuscated queries": texts * costs["per encoded obfuscated query"],
             "encode the log": LOG * costs["per encoded query of a log"],
             "encode documents": documents * costs[f"per encoded {job.document}"],
-        },
-        coordinator={
             "search": texts * _search(job, costs),
             "rank the log": job.queries * settings * LOG * costs["per row of the log and centroid, ranked"],
         },
-        one_thread={
+        coordinator={
             "read the log": LOG * costs["per row of the log, read and looked up"],
-            "hand out and save": encoded * costs["per text handed out and saved"],
+            "hand out and save texts": encoded * costs["per text handed out and saved"],
+            "hand out searches": texts * costs["per query handed out to search, its ranking received"],
+            "send the log": LOG * costs["per row of the log sent to be ranked"],
         },
         bytes=encoded * DIMENSION * 4,
     )
@@ -343,11 +361,7 @@ def markdown(costs: dict[str, float]) -> list[str]:
     lines += [f"| {what} | {number(1e6 * cost)} |" for what, cost in costs.items() if what.startswith("per ")]
     lines += ["", "| | " + " | ".join(job.name for job in JOBS) + " |", "|---|" + "---|" * len(JOBS)]
     bills = [bill(job, costs) for job in JOBS]
-    for group, title in (
-        ("workers", "workers"),
-        ("coordinator", "coordinator"),
-        ("one_thread", "coordinator, one core"),
-    ):
+    for group, title in (("workers", "workers"), ("coordinator", "coordinator, one core")):
         for part in getattr(bills[0], group):
             lines.append(f"| {part} ({title}) | " + " | ".join(in_words(getattr(b, group)[part]) for b in bills) + " |")
     lines.append("| vectors on the coordinator's disk | " + " | ".join(f"{b.bytes / 1e9:.0f} GB" for b in bills) + " |")
