@@ -29,10 +29,10 @@ def test_plugins_are_found_and_must_be_encoders():
     with temporarily_installed("quipukit.encoders", hash=HashEncoder, wrong=dict):
         assert load_encoder("hash").dimension == 8
         assert load_encoder("hash", dimension=3).dimension == 3
-        assert encoder_names() == ["minilm", "hash", "wrong"]
+        assert encoder_names() == ["minilm", "static", "hash", "wrong"]
         with pytest.raises(ResourceError, match="'wrong' gives no encoder"):
             load_encoder("wrong")
-    assert encoder_names() == ["minilm"]
+    assert encoder_names() == ["minilm", "static"]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_resources_by_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         qk.load_wordnet(),
         qk.load_encoder("minilm"),
         qk.load_encoder("minilm", max_length=16),
+        qk.load_encoder("static:./vectors.txt", weights="idf"),
         qk.load_collection("."),
         qk.load_collection("wordnet"),
         BM25.of(qk.load_collection(folder), k1=1.2),

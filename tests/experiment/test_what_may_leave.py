@@ -290,9 +290,19 @@ def test_fewer_topics_are_fewer_obfuscated_queries(village: Path, engine: FakeEn
 # --- names and objects --------------------------------------------------------------------------------------------
 
 
+STATIC = ("static:bob:hunter2", "static:http://bob:hunter2@h", "dense:static:bob:hunter2@h")
+
+
 def test_a_name_that_may_hold_a_password_is_not_quoted(village: Path) -> None:
     collection = qk.load_collection(village)
-    for name in ("dense:bob:hunter2@h", "opensearch:bob:hunter2", "dense:bob:hunter2", "bob:hunter2", "bob:hunter2@h"):
+    for name in (
+        "dense:bob:hunter2@h",
+        "opensearch:bob:hunter2",
+        "dense:bob:hunter2",
+        "bob:hunter2",
+        "bob:hunter2@h",
+        *STATIC,
+    ):
         for make in (
             lambda name=name: qk.retrieve(table(), collection, name, depth=1),
             lambda name=name: Options(systems=((name, "bm25"),)),

@@ -33,7 +33,9 @@ def attack(
         ["QuIA"], "--attackers", metavar="NAME ...", help="Who attacks: QuIA, QuIA(encoder=NAME), or a plugin's."
     ),
     encoder: str = typer.Option(
-        "minilm", help="For attackers that name none: minilm, or any sentence encoder by name or folder."
+        "minilm",
+        help="For attackers that name none: minilm, static:VECTORS (word vectors, quick), or any sentence encoder by "
+        "name or folder.",
     ),
     k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),

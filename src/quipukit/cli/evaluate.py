@@ -52,7 +52,7 @@ def evaluate(
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
     attackers: list[str] = typer.Option([], "--attackers", help="Who ranks the log; several. [QuIA]"),
-    encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, or any by name or folder."),
+    encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, static, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
     k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),

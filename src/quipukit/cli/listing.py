@@ -54,7 +54,7 @@ def _retrievers() -> list[dict[str, str]]:
     plugins = [name for name in RETRIEVERS.names if name not in RETRIEVERS.built_in]
     return [
         {"name": "bm25", "about": "BM25 over the collection, k1 = 0.9, b = 0.4"},
-        {"name": "dense, dense:MODEL", "about": "nearest documents by a sentence encoder"},
+        {"name": "dense, dense:MODEL", "about": "nearest documents by an encoder"},
         {"name": f"{first}+http://HOST/INDEX", "about": f"an engine over the network; also {', '.join(others)}"},
         *({"name": name, "about": "from a plugin"} for name in plugins),
         *({"name": name, "about": "a re-ranker from a plugin"} for name in sorted(reranker_plugins())),
@@ -64,10 +64,14 @@ def _retrievers() -> list[dict[str, str]]:
 def _encoders() -> list[dict[str, str]]:
     from quipukit.encoders.load import encoder_names
 
-    about = {"minilm": "all-MiniLM-L6-v2, 384 dimensions; its weights are installed with quipukit"}
+    about = {
+        "minilm": "all-MiniLM-L6-v2, 384 dimensions; its weights are installed with quipukit",
+        "static": "weighted sums of the default word vectors (SIF); no model, and much faster",
+    }
     named = [{"name": name, "about": about.get(name, "from a plugin")} for name in encoder_names()]
     return [
         *named,
+        {"name": "static:VECTORS", "about": "the same with other word vectors: a name from above, or a text file"},
         {"name": "NAME or FOLDER", "about": "any sentence-transformers or Hugging Face encoder on this machine"},
     ]
 

@@ -19,7 +19,9 @@ def retrieve(
     collection: str = typer.Option("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
     output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs, one TREC file per setting."),
     retriever: str = typer.Option("bm25", help="bm25, dense, dense:MODEL, or an engine's address."),
-    reranker: str = typer.Option("minilm", help="The model that re-ranks on this machine: an encoder's name, or bm25."),
+    reranker: str = typer.Option(
+        "minilm", help="What re-ranks on this machine: an encoder's name (minilm, static, ...), or bm25."
+    ),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     queries: Path | None = typer.Option(None, help="The original queries, if the collection does not have them."),
     raw: bool = typer.Option(

@@ -12,7 +12,7 @@ from quipukit.errors import InputError
 def similarity(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
     queries: Path | None = typer.Option(None, help="The originals; the published layout brings its own."),
-    encoder: str = typer.Option("minilm", help="minilm, any sentence encoder by name or folder, or none."),
+    encoder: str = typer.Option("minilm", help="minilm, static:VECTORS, any encoder by name or folder, or none."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:

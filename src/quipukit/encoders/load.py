@@ -1,10 +1,11 @@
-"""Encoders by name: the built-in one, plugins, and any model of Hugging Face or on disk.
+"""Encoders by name: the built-in one, static word vectors, plugins, and any model of Hugging Face or on disk.
 
 A plugin adds its own through the entry-point group ``quipukit.encoders``: the entry's name is the encoder's name,
 its value the class, or anything else that gives an encoder when called without arguments.
 """
 
 import functools
+import inspect
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from quipukit.executors.shared import loaded_by
 from quipukit.plugins import Loader, fold, plugins
 
 GROUP = "quipukit.encoders"
+STATIC = "static"
 
 # The published model and the one in the package are the same file, so its name finds it without a download.
 _MINILM_NAMES = (MINILM, "default", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2")
@@ -24,7 +26,9 @@ _MINILM_NAMES = (MINILM, "default", "all-minilm-l6-v2", "sentence-transformers/a
 def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
     """Return an encoder: ``minilm``, a plugin's, or a model by its name on Hugging Face or its folder.
 
-    ``options`` change how a model's vectors are made; see ``SentenceEncoder``. An encoder is returned as it is.
+    ``static:VECTORS`` is a weighted sum of word vectors: ``static:default`` (or ``static``), or any others that
+    `load_vectors` takes. ``options`` change how vectors are made; see ``SentenceEncoder`` and ``StaticEncoder``.
+    An encoder is returned as it is.
 
     >>> load_encoder("minilm")
     SentenceEncoder('minilm', 384, cosine)
@@ -38,6 +42,9 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
         return SentenceEncoder.minilm(**options)
     if name in _plugins():
         return _from_plugin(name, options)
+    vectors = static_vectors(name)
+    if vectors is not None:
+        return _static(vectors, options)
     if ("@" in name or ":" in name) and not os.path.exists(name):
         # Not quoted: it may be an address with a password.
         raise InputError(
@@ -47,8 +54,33 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
 
 
 def encoder_names() -> list[str]:
-    """Return the encoders that have a name of their own: the built-in one, then those of plugins."""
-    return [MINILM, *sorted(_plugins())]
+    """Return the encoders that have a name of their own: the built-in ones, then those of plugins."""
+    return [MINILM, STATIC, *sorted(_plugins())]
+
+
+def static_vectors(name: str) -> str | None:
+    """Return the word vectors that the name of a static encoder names; nothing for other encoders.
+
+    >>> static_vectors("static"), static_vectors("Static:glove.txt"), static_vectors("minilm")
+    ('default', 'glove.txt', None)
+    """
+    kind, _, vectors = name.strip().partition(":")
+    return vectors or "default" if kind.casefold() == STATIC else None
+
+
+def _static(vectors: str, options: dict[str, Any]) -> Encoder:
+    from quipukit.encoders.static import StaticEncoder
+
+    if ("@" in vectors or ":" in vectors) and not os.path.exists(vectors):
+        # Not quoted, as below.
+        raise InputError(
+            "after 'static:' comes the name of word vectors or an existing file; `quipukit list` has them."
+        )
+    fields = set(inspect.signature(StaticEncoder).parameters) - {"vectors"}
+    wrong = sorted(set(options) - fields)
+    if wrong:
+        raise InputError(f"a static encoder has no option {wrong[0]!r}; there are {', '.join(sorted(fields))}.")
+    return StaticEncoder(vectors, **options)
 
 
 def _from_plugin(name: str, options: dict[str, Any]) -> Encoder:
@@ -62,4 +94,4 @@ def _from_plugin(name: str, options: dict[str, Any]) -> Encoder:
 
 
 def _plugins() -> Mapping[str, Loader]:
-    return plugins(GROUP, tuple((fold(name), MINILM) for name in _MINILM_NAMES))
+    return plugins(GROUP, (*((fold(name), MINILM) for name in _MINILM_NAMES), (fold(STATIC), STATIC)))

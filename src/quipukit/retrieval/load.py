@@ -10,7 +10,7 @@ from typing import Any
 
 from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
-from quipukit.encoders.load import load_encoder
+from quipukit.encoders.load import STATIC, load_encoder, static_vectors
 from quipukit.encoders.store import PrivateStore
 from quipukit.errors import InputError, ResourceError
 from quipukit.plugins import Loader, fold, plugins
@@ -93,13 +93,16 @@ def is_address(name: str) -> bool:
 
     >>> [is_address(name) for name in ("opensearch+http://host/news", "opensearch:bob:secret", "dense:me@host")]
     [True, True, True]
-    >>> [is_address(name) for name in ("bm25", "dense:org/model", "Dense:org/model")]
-    [False, False, False]
+    >>> [is_address(name) for name in ("bm25", "dense:org/model", "Dense:org/model", "dense:static:default")]
+    [False, False, False, False]
     """
     if "://" in name:
         return True
+    # A model or word vectors: no name of these holds such characters, but that of a folder or file may.
     model = _dense_model(name)
-    rest = name if model is None else model  # no name of a model holds these characters, but that of a folder may
+    rest = name if model is None else model
+    vectors = static_vectors(rest)
+    rest = rest if vectors is None else vectors
     return ("+http" in rest or "@" in rest or ":" in rest) and not os.path.exists(rest)
 
 
@@ -143,7 +146,7 @@ def plugin_system(name: str) -> Any:
 
 def reranker_plugins() -> Mapping[str, Loader]:
     """Return the re-rankers of plugins by name, each as a function that loads what makes it."""
-    return plugins(RERANKERS, tuple((fold(name), name) for name in ("bm25", _DENSE, DEFAULT_MODEL)))
+    return plugins(RERANKERS, tuple((fold(name), name) for name in ("bm25", _DENSE, DEFAULT_MODEL, STATIC)))
 
 
 def refuse_address(reranker: str) -> None:
