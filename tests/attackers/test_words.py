@@ -1,4 +1,4 @@
-"""Words and Positional on a small world, where what they must find, and must not find, is known."""
+"""Words and Positional, and `attackers.lengths`, on a small world, where what they must find is known."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,10 @@ import pytest
 
 import quipukit as qk
 from quipukit.attackers.base import KnownLog, Sent
+from quipukit.attackers.lengths import length_cost
 from quipukit.attackers.positional import Positional
 from quipukit.attackers.words import Words
+from quipukit.attackers.wordspace import Slots
 from quipukit.testing import check_attacker
 from tests.attackers import small
 
@@ -80,6 +82,12 @@ def test_positional_is_the_mean_of_cosines():
     for text, score in zip(log, scores, strict=True):
         cosines = [m @ direction(w) / np.linalg.norm(m) for m, w in zip(means, text.split(), strict=True)]
         assert score == pytest.approx(np.mean(cosines), abs=1e-5)
+
+
+def test_the_number_of_words_costs_only_where_it_is_agreed():
+    lengths = np.arange(5, dtype=np.int32)
+    assert length_cost(Slots.of(Sent(("a b", "c d", "e"))), lengths).tolist() == [2.2, 0.1, 0, 0.1, 2.2]
+    assert not length_cost(Slots.of(Sent(("a b", "c", "d e f"))), lengths).any()
 
 
 @pytest.mark.parametrize("cls", ATTACKERS)

@@ -8,13 +8,12 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.tokens import LogTokens
-from quipukit.encoders.encodings import Encodings
 from quipukit.progress import Progress
 from quipukit.specs import Spec
 
@@ -35,10 +34,14 @@ class KnownSetting:
 
 @dataclass(frozen=True)
 class Sent:
-    """The texts that the search system received for one query, in order; ``setting`` only if the attacker knows it."""
+    """The texts that the search system received for one query, in order; ``setting`` only if the attacker knows it.
+
+    ``others`` are queries of other users, for attackers that learn from them; never the one that is to be guessed.
+    """
 
     texts: tuple[str, ...]
     setting: KnownSetting | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,14 @@ class KnownLog:
         return KnownLog(list(self.texts), self.counts.copy(), self._words)
 
 
+class LogVectors(Protocol):
+    """A vector for every row of a log: an array, or something that reads or makes its rows where they are used."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> "NDArray[Any]": ...
+
+
 class Attacker(ABC):
     """Scores the queries of a log by how likely each is the original of what was sent.
 
@@ -92,6 +103,7 @@ class Attacker(ABC):
     summary: ClassVar[str]
     knows: ClassVar[Knowledge] = "log"
     reference: ClassVar[str] = ""
+    learns_from_others: ClassVar[bool] = False  # whether it is given queries of other users, see `Sent.others`
 
     written: Spec | None = None  # the spec that it was made from, where there was one
 
@@ -120,7 +132,7 @@ class Attacker(ABC):
         return map(self.scores, batch)
 
     @property
-    def log_vectors(self) -> "Encodings | NDArray[np.floating] | None":
+    def log_vectors(self) -> LogVectors | None:
         """Return a vector for every row of the log, where scores are cosines to a vector; see `sent_vectors`."""
         return None
 

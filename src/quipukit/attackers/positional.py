@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.wordspace import Singles, Slots, WordSpace
+from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products
 from quipukit.jit import numba
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
-_BATCH = 16  # sets of texts whose positions are compared with the log's words at once
+_BATCH = 32  # sets of texts that are compared with a tile of the log's words, while it is in the processor's cache
 
 
 @dataclass(kw_only=True, eq=False)
@@ -37,7 +37,7 @@ class Positional(Attacker):
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Look up the words of the log."""
-        self._space = WordSpace(self.vectors, log.tokens, self.whiten)
+        self._space = WordSpace.of(self.vectors, log.tokens, self.whiten)
 
     def scores(self, sent: Sent) -> Floats:
         """Return the mean cosine over positions."""
@@ -47,11 +47,8 @@ class Positional(Attacker):
         """Compare many at once: one product for the positions of several sets of texts."""
         for start in range(0, len(batch), _BATCH):
             slots = [Slots.of(sent) for sent in batch[start : start + _BATCH]]
-            centers = np.concatenate([np.empty((0, self.vectors.dimension)), *map(self._centers, slots)])
-            table = centers.astype(np.float32) @ self._space.matrix.T
-            ends = np.cumsum([one.length for one in slots])
-            parts = [(one, table[end - one.length : end]) for one, end in zip(slots, ends, strict=True)]
-            yield from in_threads(self._scored, parts)
+            centers = [self._centers(one).astype(np.float32) for one in slots]
+            yield from in_threads(self._scored, zip(slots, tiled_products(centers, self._space.matrix), strict=True))
 
     def _centers(self, slots: Slots) -> Floats:
         """Return for every position the mean direction of its words, over the length of the mean, unknown words too."""

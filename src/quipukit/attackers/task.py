@@ -1,7 +1,9 @@
 """What there is to guess: the texts sent for every setting and query, and the row of the log that is right."""
 
 import itertools
-from dataclasses import dataclass
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,8 +13,10 @@ from quipukit.attackers.base import Attacker, KnownSetting, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Table, with_setting
+from quipukit.text import key
 
 GROUP = (*SETTING, "qid")
+_FOLDS = 5
 
 Rows = NDArray[np.int64]
 
@@ -25,6 +29,7 @@ class Task:
     groups: pd.DataFrame  # those for which something was sent
     texts: list[tuple[str, ...]]  # what was sent for each
     targets: Rows
+    queries: dict[str, str]  # every original by its id, of which an attacker never sees the one to be guessed
 
     @classmethod
     def of(
@@ -43,10 +48,18 @@ class Task:
             groups=groups,
             texts=[tuple(texts[start:stop]) for start, stop in itertools.pairwise(bounds)],
             targets=np.array([log.row(originals[qid]) for qid in groups["qid"]], np.int64),
+            queries=originals,
         )
 
     def sent_to(self, attacker: Attacker) -> list[Sent]:
-        """Return what an attacker sees: the texts, and of the setting as much as it knows."""
+        """Return what an attacker sees: the texts, of the setting as much as it knows, and queries of other users."""
+        seen = self._seen_by(attacker)
+        if not attacker.learns_from_others:
+            return seen
+        others = others_of(self.queries)
+        return [replace(one, others=others[qid]) for one, qid in zip(seen, self.groups["qid"], strict=True)]
+
+    def _seen_by(self, attacker: Attacker) -> list[Sent]:
         if attacker.knows == "log":
             return [Sent(texts) for texts in self.texts]
         known = attacker.knows == "log+mechanism+epsilon"
@@ -55,6 +68,18 @@ class Task:
             Sent(texts, KnownSetting(mechanism, parameter, value if known else None))
             for texts, (mechanism, parameter, value) in zip(self.texts, settings, strict=True)
         ]
+
+
+def others_of(queries: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return for every query those of other users: all that are not in its own fifth, and not the same text.
+
+    A fifth is chosen by a hash of the text: it does not depend on the other queries, nor on their order.
+    """
+    fifths = {qid: zlib.crc32(key(text).encode()) % _FOLDS for qid, text in queries.items()}
+    others = {
+        fold: tuple(sorted({text for qid, text in queries.items() if fifths[qid] != fold})) for fold in range(_FOLDS)
+    }
+    return {qid: others[fold] for qid, fold in fifths.items()}
 
 
 def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The words of a query log, as numbers: what every attacker that looks at words starts from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from quipukit.text import tokenize
 
 Ids = NDArray[np.int32]
 _I = TypeVar("_I", bound=np.integer[Any])
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class LogTokens:
     words: list[str]
     ids: Ids
     starts: NDArray[np.int64]
+    _memo: "dict[Hashable, Any]" = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "LogTokens":
@@ -40,6 +42,13 @@ class LogTokens:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def derived(self, key: Hashable, build: Callable[[], _T]) -> _T:
+        """Return something computed from the log, computing it once for all attackers; none of them may change it."""
+        if key not in self._memo:
+            self._memo[key] = build()
+        value: _T = self._memo[key]
+        return value
 
     @cached_property
     def number(self) -> dict[str, int]:

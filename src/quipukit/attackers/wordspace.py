@@ -4,16 +4,20 @@ A word without a vector is a direction of its own, at right angles to all others
 an unknown word that was sent unchanged is found, and one that nobody sent costs nothing.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Sent
 from quipukit.attackers.tokens import LogTokens
+from quipukit.jit import numba
 from quipukit.text import tokenize
+from quipukit.threads import in_threads
 from quipukit.vectors.store import Vectors
 
 Singles = NDArray[np.float32]
@@ -21,10 +25,17 @@ Singles = NDArray[np.float32]
 # Texts agree on a number of words if this share of them has it: mechanisms that replace words one by one keep it, and
 # punctuation moves single texts; of mechanisms that write new queries it says nothing.
 _AGREEMENT = 0.5
+_ROWS = 8192  # of the log at a time
+_TILE = 512
 
 
 class WordSpace:
     """The directions of the words of a log; ``whitened`` makes all directions equally common."""
+
+    @classmethod
+    def of(cls, vectors: Vectors, tokens: LogTokens, whitened: bool = False) -> "WordSpace":
+        """Return the space of a log, which attackers with the same vectors share."""
+        return tokens.derived((vectors.fingerprint, whitened), lambda: cls(vectors, tokens, whitened))
 
     def __init__(self, vectors: Vectors, tokens: LogTokens, whitened: bool = False) -> None:
         """Look up every word of the log."""
@@ -33,6 +44,23 @@ class WordSpace:
         self.tokens = tokens
         self.matrix = self.directions(tokens.words)
         self.known = self.matrix.any(axis=1)
+
+    @functools.cached_property
+    def sums(self) -> Singles:
+        """Return for every query of the log the sum of its words' directions, of length 1."""
+        rows = np.empty((len(self.tokens), self._vectors.dimension), np.float32)
+        for start in range(0, len(rows), _ROWS):
+            starts = self.tokens.starts[start : start + _ROWS + 1]
+            rows[start : start + _ROWS] = unit(_added(self.matrix, self.tokens.ids, starts))
+        return rows
+
+    def sum_of(self, texts: Sequence[Sequence[str]]) -> Singles:
+        """Return the same for texts that are divided into words."""
+        words = sorted({word for text in texts for word in text})
+        number = {word: row for row, word in enumerate(words)}
+        ids = np.array([number[word] for text in texts for word in text], np.int32)
+        starts = np.cumsum([0, *map(len, texts)])
+        return unit(_added(self.directions(words), ids, starts))
 
     def directions(self, words: Sequence[str]) -> Singles:
         """Return the direction of every word; 0 for a word without a vector."""
@@ -44,6 +72,34 @@ class WordSpace:
             centered = self._vectors.matrix[rows[some]] - self._vectors.mean
             found[some] = unit(centered if self._map is None else centered @ self._map)
         return found
+
+
+def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]":
+    """Return the products of every block of points with all rows.
+
+    One product for each block and each tile of rows, which stays in the processor's cache: fast, and the last bits of
+    a block's products do not depend on what other blocks there are.
+    """
+    products = [np.empty((len(block), len(rows)), np.float32) for block in points]
+
+    def fill(start: int) -> None:
+        tile = np.ascontiguousarray(rows[start : start + _TILE].T)
+        for block, product in zip(points, products, strict=True):
+            np.matmul(block, tile, out=product[:, start : start + _TILE])
+
+    in_threads(fill, range(0, len(rows), _TILE))
+    return products
+
+
+@numba.njit(nogil=True, cache=True)
+def _added(matrix, ids, starts):  # type: ignore[no-untyped-def]
+    # In float64, in the order of the words: the same for a text wherever it stands.
+    sums = np.zeros((starts.shape[0] - 1, matrix.shape[1]))
+    for row in range(sums.shape[0]):
+        for place in range(starts[row], starts[row + 1]):
+            for k in range(matrix.shape[1]):
+                sums[row, k] += matrix[ids[place], k]
+    return sums
 
 
 def whitening(vectors: Vectors) -> NDArray[np.float64]:
@@ -58,7 +114,7 @@ def whitening(vectors: Vectors) -> NDArray[np.float64]:
     return vectors.derived("whitening", build)
 
 
-def unit(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+def unit(rows: "NDArray[Any]") -> "NDArray[Any]":
     """Return rows of length 1; those of length 0 stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)

@@ -1,0 +1,22 @@
+"""The number of words as evidence: mechanisms that replace words one by one do not hide it.
+
+It is the modal number over what was sent. One more or less is tolerated, at a cost: punctuation is a word to some
+tokenizers and nothing to others.
+"""
+
+import numpy as np
+
+from quipukit.attackers.base import Floats
+from quipukit.attackers.tokens import Ids
+from quipukit.attackers.wordspace import Slots
+
+ONE_OFF = 0.1
+FURTHER_OFF = 2.2  # more than cosines can differ by: such queries come after all others
+
+
+def length_cost(slots: Slots, lengths: Ids) -> Floats:
+    """Return what queries with these numbers of words lose; nothing where what was sent does not agree on one."""
+    if not slots.agreed:
+        return np.zeros(len(lengths))
+    off = np.abs(lengths.astype(np.int64) - slots.length)
+    return np.where(off == 0, 0.0, np.where(off == 1, ONE_OFF, FURTHER_OFF))

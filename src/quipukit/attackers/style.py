@@ -1,0 +1,123 @@
+"""Style: what users' queries look like, whatever was sent.
+
+Queries of one kind of user (questions, for instance, of a handful of words) differ from the rest of a log. An attacker
+who has seen queries of other such users ranks the log by that likeness alone, before a single text arrives. It learns
+nothing from what was sent: what it finds is the floor of the risk, under any mechanism.
+"""
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.tokens import LogTokens
+from quipukit.attackers.wordspace import Singles, WordSpace
+from quipukit.progress import Progress
+from quipukit.text import tokenize
+from quipukit.vectors.sources import load_vectors
+from quipukit.vectors.store import Vectors
+
+QUESTIONS = [
+    *("what", "who", "whom", "whose", "where", "when", "why", "which", "how", "is", "are", "was", "were", "do", "does"),
+    *("did", "can", "could", "should", "would", "will", "define"),
+]
+_LONGEST = 16
+_SLAB = 8192
+_RIDGE = 0.1  # of the mean variance, added to every feature's: tens of examples stand against hundreds of features
+
+
+@dataclass(kw_only=True, eq=False)
+class Style(Attacker):
+    """The score of a query is its linear discriminant between queries of other users and the queries of the log.
+
+    The log is divided into two halves, and a query is scored by what was learned with the other half: as part of what
+    it is compared with, it would count as unlike itself. Without queries of others all scores are 0.
+    """
+
+    name = "Style"
+    summary = "how much a log's query looks like queries of other users; learns nothing from what was sent"
+    learns_from_others = True
+
+    vectors: Vectors = field(default_factory=load_vectors)
+
+    def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
+        """Describe every query of the log, and find mean and covariance of its halves."""
+        self._space = WordSpace.of(self.vectors, log.tokens)
+        self._forms = log.tokens.derived("style", lambda: _forms(log.texts, log.tokens))
+        halves = np.array([zlib.crc32(text.encode()) % 2 for text in log.texts], np.int64)
+        self._halves = [np.flatnonzero(halves == half) for half in (0, 1)]
+        self._moments = [self._moments_of(self._halves[1 - half]) for half in (0, 1)]
+        self._learned: dict[tuple[str, ...], Floats] = {}
+
+    def scores(self, sent: Sent) -> Floats:
+        """Return the discriminant; the same for all that is guessed with the same queries of others."""
+        if sent.others not in self._learned:
+            self._learned[sent.others] = self._learn(sent.others)
+        return self._learned[sent.others].copy()
+
+    def _learn(self, others: Sequence[str]) -> Floats:
+        scores = np.zeros(len(self._forms))
+        if not others:
+            return scores
+        words = [tokenize(text) for text in others]
+        forms = _forms(others, LogTokens.of(others))
+        examples = np.concatenate([self._space.sum_of(words), forms], axis=1).mean(axis=0, dtype=np.float64)
+        for rows, moments in zip(self._halves, self._moments, strict=True):
+            direction = moments.discriminant(examples)
+            for start in range(0, len(rows), _SLAB):
+                some = rows[start : start + _SLAB]
+                scores[some] = (self._features(some) * direction).sum(axis=1)
+            scores[rows] -= moments.mean @ direction
+        return scores
+
+    def _features(self, rows: "NDArray[np.int64]") -> Singles:
+        return np.concatenate([self._space.sums[rows], self._forms[rows]], axis=1)
+
+    def _moments_of(self, rows: "NDArray[np.int64]") -> "_Moments":
+        size = self._space.sums.shape[1] + self._forms.shape[1]
+        total, products = np.zeros(size), np.zeros((size, size))
+        for start in range(0, len(rows), _SLAB):
+            block = self._features(rows[start : start + _SLAB])
+            total += block.sum(axis=0, dtype=np.float64)
+            products += block.T @ block
+        mean = total / max(1, len(rows))
+        return _Moments(mean, products / max(1, len(rows)) - np.outer(mean, mean))
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Mean and covariance of the features of some queries."""
+
+    mean: Floats
+    covariance: Floats
+
+    def discriminant(self, examples: Floats) -> Floats:
+        """Return the direction that tells examples with this mean from these queries, by Fisher's discriminant."""
+        spread = np.trace(self.covariance) / len(self.mean)
+        ridge = np.eye(len(self.mean)) * (_RIDGE * spread if spread > 0 else 1.0)
+        return np.asarray(np.linalg.solve(self.covariance + ridge, examples - self.mean), np.float64)
+
+
+def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
+    """Return what queries look like, their words aside: how long they are, of what kind, how they are written."""
+    forms = np.zeros((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 5), np.float32)
+    rows, lengths = np.arange(len(texts)), tokens.lengths
+    forms[rows, np.minimum(lengths, _LONGEST)] = 1
+    kind = np.array([QUESTIONS.index(word) if word in QUESTIONS else -1 for word in tokens.words] or [-1])
+    first = np.append(tokens.ids, 0)[tokens.starts[:-1]]
+    forms[rows, _LONGEST + 1 + np.where(lengths > 0, kind[first], -1) % (len(QUESTIONS) + 1)] = 1
+    owner, words = np.repeat(rows, lengths), np.maximum(lengths, 1)
+    letters = np.array([len(word) for word in tokens.words] or [0])
+    small = np.array([word in _SMALL for word in tokens.words] or [False])
+    forms[:, -5] = np.bincount(owner, letters[tokens.ids], len(texts)) / words / 10
+    forms[:, -4] = np.bincount(owner, small[tokens.ids], len(texts)) / words
+    forms[:, -3:] = [(text.endswith("?"), text != text.lower(), bool(_DIGIT.search(text))) for text in texts] or 0
+    return forms
+
+
+_SMALL = "a an the of in on for to from with by at and or is are was be do does how what my your it".split()  # noqa: SIM905 (a sentence is easier to read)
+_DIGIT = re.compile(r"\d")
