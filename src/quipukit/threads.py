@@ -33,11 +33,12 @@ def _blas(modules: int) -> Any:
 def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
     """Run a task over items in one pool of threads, each with a single-threaded BLAS.
 
-    One level of parallelism: threaded BLAS calls inside a pool fight for the same cores.
+    One level of parallelism: threaded BLAS calls inside a pool fight for the same cores. A single item needs no pool.
     """
+    items = list(items)
     with _blas(len(sys.modules)).limit(limits=1, user_api="blas"):
-        count = workers()
-        if count == 1:
+        count = min(workers(), len(items))
+        if count <= 1:
             return [task(item) for item in items]
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(task, items))
