@@ -45,7 +45,7 @@ test: lint
 
 quick: lint
 	@echo "==> fast tests (pytest)"
-	@$(BIN)/python -m pytest -q -n 2 --quick $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --quick $(ARGS)
 
 lint: $(TEST_STAMP)
 	@echo "==> lint (ruff check)"

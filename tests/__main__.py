@@ -1,18 +1,23 @@
 """Run the tests in two parts: `python -m tests [options of pytest]`, which is what `make test` does.
 
 Most tests share the cores, in as many processes as `-n` says (2 unless told otherwise). Those marked `serial` need the
-machine for themselves (they watch the clock, kill processes, or start a browser, an engine or a cluster) and run
-afterwards, one by one. Both parts always run; the last line counts the tests of both.
+machine for themselves (they watch the clock, kill processes, or start an engine or a cluster) and run afterwards, one by
+one. Both parts always run; the last line counts the tests of both.
+
+A file goes to one process as a whole, so that what its tests share is made once; those that take long go first.
 """
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 DEFAULT = "not slow and not published"
+TOGETHER = ("--dist", "loadfile", "--no-loadscope-reorder")  # in the order of collection, which tests/conftest.py sets
 OUTCOMES = ("failed", "passed", "skipped", "xfailed", "xpassed", "error")
 
 
@@ -41,6 +46,15 @@ class Tally:
         return text.center(120, "=")
 
 
+class SerialFiles:
+    """A plugin that leaves out files without a serial test: most of the second part's time would go into them."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        if collection_path.suffix != ".py" or collection_path.name in ("conftest.py", "__init__.py"):
+            return None
+        return None if re.search(r"mark\.(serial|engine)\b", collection_path.read_text(encoding="utf-8")) else True
+
+
 def combine(codes: list[int]) -> int:
     """Return the exit code of all parts: a failure of any; "no tests" (5) only if no part had one."""
     nothing = int(pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -56,11 +70,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-n", dest="workers", default="2")
     chosen, rest = parser.parse_known_args(arguments)
     tally, begin, codes = Tally(), time.perf_counter(), []
-    for part in (
-        ["-n", chosen.workers, "-m", f"({chosen.marks}) and not serial"],
-        ["-n", "0", "-m", f"({chosen.marks}) and serial"],
+    for part, plugins in (
+        (["-n", chosen.workers, *TOGETHER, "-m", f"({chosen.marks}) and not serial"], [tally]),
+        (["-n", "0", "-m", f"({chosen.marks}) and serial"], [tally, SerialFiles()]),
     ):
-        codes.append(int(pytest.main([*part, *rest], plugins=[tally])))
+        codes.append(int(pytest.main([*part, *rest], plugins=plugins)))
         if codes[-1] == pytest.ExitCode.INTERRUPTED:
             break
     print("\nboth parts together:", *tally.broken, tally.line(time.perf_counter() - begin), sep="\n")

@@ -47,6 +47,7 @@ HEAVY = (
 )
 
 TESTS = Path(__file__).resolve().parent
+HEAVY_PATHS = frozenset(TESTS / name for name in HEAVY)
 PROJECT_ROOT = TESTS.parent
 SHARED_DATA = PROJECT_ROOT.parent / "shared" / "data"
 
@@ -85,15 +86,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    heavy = config.getoption("--quick") and any(collection_path == TESTS / name for name in HEAVY)
-    return True if heavy else None
+    return True if config.getoption("--quick") and collection_path in HEAVY_PATHS else None
+
+
+def _is_heavy(path: Path) -> bool:
+    return path in HEAVY_PATHS or any(folder in HEAVY_PATHS for folder in path.parents)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("browser") or item.get_closest_marker("engine"):
+        if item.get_closest_marker("engine"):
             item.add_marker("serial")
+    # Processes that share the tests end together only if what takes long is not left for last.
+    items.sort(key=lambda item: not _is_heavy(item.path))
     if config.getoption("--quick"):
         left_out = [item for item in items if any(map(item.get_closest_marker, ("heavy", "serial")))]
         config.hook.pytest_deselected(items=left_out)

@@ -1,5 +1,6 @@
 """Common noise: each setting keeps its law, and settings together have no finite guarantee."""
 
+import functools
 import math
 import os
 import subprocess
@@ -18,6 +19,7 @@ LINE = Vectors(["zero", "one", "three"], [[0.0], [1.0], [3.0]])
 N = 20_000
 
 
+@functools.cache
 def pairs(word: str, noise: str, seed: int = 3) -> list[tuple[str, str]]:
     sent = qk.obfuscate({"q": word}, ["CMP@1", "CMP@2"], N, vectors=LINE, seed=seed, noise=noise)
     first, second = (sent.loc[sent["value"] == value, "query"].tolist() for value in (1.0, 2.0))

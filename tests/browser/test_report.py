@@ -64,8 +64,14 @@ def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) 
     return page, faults
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "bare", "several"])
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width", "name"),
+    [
+        *(("light", 1280, name) for name in ("plain", "hostile", "bare", "several")),
+        ("dark", 390, "several"),
+        *(pytest.param("dark", 390, name, marks=pytest.mark.slow) for name in ("plain", "hostile", "bare")),
+    ],
+)
 def test_draws_without_complaint_and_fits(
     browser: "Browser", pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:

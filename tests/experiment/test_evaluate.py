@@ -337,7 +337,7 @@ def test_the_manifest_names_no_place_on_the_machine(village: Path, whole: Whole)
 
 def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
     found = qk.evaluate(
-        "wordnet", ["CMP@10", "AEA@3"], 2, topics=3, depth=5, log_sample=150, examples=1, out=tmp_path / "out"
+        "wordnet", ["CMP@10", "AEA@3"], 2, topics=3, depth=3, log_sample=150, examples=1, out=tmp_path / "out"
     )
     assert found.judged and found.manifest["judgements"]["derived"]
     assert found.mechanisms == ["CMP", "AEA", "Identity", "Random"]

@@ -11,9 +11,10 @@ import quipukit as qk
 from quipukit.cli import main
 from quipukit.storage import atomic_folder, atomic_write, locked, make_folder
 from tests.experiment import tiny
+from tests.experiment.conftest import slowly
 
 
-@pytest.fixture(params=[0o000, 0o022])
+@pytest.fixture(params=[0o000, *slowly(0o022)])
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     before = os.umask(request.param)
     yield request.param

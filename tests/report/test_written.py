@@ -11,7 +11,8 @@ from tests.report.results import SMALL, only
 
 def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> None:
     out = tmp_path / "report"
-    many = only(make_result(systems=("bm25 + minilm", "dense + bm25")), SMALL)
+    few = {"CMP": (1.0, 10.0), "Identity": (0.0,)}
+    many = only(make_result(systems=("bm25 + minilm", "dense + bm25")), few)
     write_report([many], out, formats=("svg",))
     before = set(digests(out))
     assert any("dense" in name for name in before)
@@ -19,9 +20,9 @@ def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> No
     (out / "figures" / "drawn-by-hand.svg").write_text("mine too")
     edited = next(path for path in (out / "tables").glob("points*dense*.tex"))
     edited.write_text(edited.read_text() + "% corrected by hand\n")
-    write_report([only(make_result(), SMALL)], out, formats=("png",))
+    write_report([only(make_result(), few)], out, formats=("png",))
     fresh = tmp_path / "fresh"
-    write_report([only(make_result(), SMALL)], fresh, formats=("png",))
+    write_report([only(make_result(), few)], fresh, formats=("png",))
     mine = {"notes.txt", "figures/drawn-by-hand.svg", str(edited.relative_to(out))}
     assert set(digests(out)) == set(digests(fresh)) | mine
     assert {name: own for name, own in digests(out).items() if name not in mine} == digests(fresh)
