@@ -1,8 +1,8 @@
 """Run the tests in two parts: `python -m tests [options of pytest]`, which is what `make test` does.
 
 Most tests share the cores, in as many processes as `-n` says (2 unless told otherwise). Those marked `serial` need the
-machine for themselves (they watch the clock, kill processes, or start an engine or a cluster) and run afterwards, one by
-one. Both parts always run; the last line counts the tests of both.
+machine for themselves (they watch the clock, kill processes, or start an engine or a cluster) and run afterwards, one
+by one. Both parts always run; the last line counts the tests of both.
 
 A file goes to one process as a whole, so that what its tests share is made once; those that take long go first.
 """
