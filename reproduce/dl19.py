@@ -94,9 +94,9 @@ def _table_1(results: dict[str, Any], printed: Any) -> list[str]:
     lines = [
         "## Table 1",
         "",
-        "QuIPU against the lazy, active and motivated attacker; in brackets 95 % intervals over the 43 queries.",
+        "QuIPU against the lazy, active and motivated persona; in brackets 95 % intervals over the 43 queries.",
         "",
-        "| mechanism | attacker | printed | published queries, measured here | our queries |",
+        "| mechanism | persona | printed | published queries, measured here | our queries |",
         "|---|---|---|---|---|",
     ]
     tables = {
@@ -177,7 +177,7 @@ def _agreement(results: dict[str, Any], figures: Any, printed: Any) -> list[str]
         utility = spearmanr(both["utility"], both["u_ndcg10"]).statistic
         cells = " | ".join(f"{value:.3f}" for value in (*risks, utility))
         lines.append(f"| {words} | {len(both)} | {cells} |")
-    lines += ["", "QuIPU over the eight mechanisms of the DP family and the three attackers:", ""]
+    lines += ["", "QuIPU over the eight mechanisms of the DP family and the three personas:", ""]
     lines += [
         "| | Spearman with the printed scores | same sign | mean difference | printed score inside our interval |",
         "|---|---|---|---|---|",

@@ -43,3 +43,18 @@ def test_the_command_line_reference_is_what_the_commands_print() -> None:
     assert made.stdout == (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), (
         "docs/cli.md is out of date; run `.venv/bin/python docs/make_cli_reference.py`"
     )
+
+
+def test_who_reads_how_far_is_called_a_persona() -> None:
+    # An attacker ranks the log; lazy, active and motivated say how far down its ranking is read.
+    mixed = re.compile(
+        r"\b(?:lazy|active|motivated)\s+attacker|\bagainst\s+(?:each|every)\s+attacker|\bthree\s+attackers"
+    )
+    files = [*PAGES, *(ROOT / "reproduce").rglob("*.py")]
+    files += [file for ending in ("py", "html", "js") for file in (ROOT / "src").rglob(f"*.{ending}")]
+    found = [
+        f"{file.relative_to(ROOT)}: {match.group()}"
+        for file in files
+        for match in mixed.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []

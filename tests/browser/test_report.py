@@ -165,7 +165,7 @@ def test_attacker_and_parameter_change_the_plots(browser: "Browser", pages: dict
     title = "document.getElementById('plot-plane').layout.xaxis.title.text"
     assert "lazy" in page.evaluate(title)
     page.click("#plane .segments button:has-text('motivated')")
-    assert "motivated attacker (RR)" in page.evaluate(title)
+    assert "motivated persona (RR)" in page.evaluate(title)
     page.click("#parameter .segments button:has-text('level')")
     assert page.evaluate(
         "document.getElementById('plot-risk').data.filter((one) => one.name).map((one) => one.name)"
@@ -201,7 +201,7 @@ def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
 def test_two_attackers(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["attackers"])
     page.click("#plane .segments button:has-text('Words motivated')")
-    assert "Words motivated attacker (RR)" in page.evaluate(
+    assert "Words motivated persona (RR)" in page.evaluate(
         "document.getElementById('plot-plane').layout.xaxis.title.text"
     )
     shown = page.locator("#example").inner_text()

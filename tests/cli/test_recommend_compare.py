@@ -186,7 +186,7 @@ def test_two_results_side_by_side(runs: tuple[str, str]) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"A: {runs[0]} (bm25 + minilm, 43 queries)\nB: {runs[1]}")
     assert "the two runs were set up alike" in done.stdout
-    active = done.stdout.split("QuIPU, active attacker")[1].split("QuIPU, motivated")[0].splitlines()
+    active = done.stdout.split("QuIPU, active persona")[1].split("QuIPU, motivated")[0].splitlines()
     cmp = next(line for line in active if line.startswith("  CMP"))
     assert cmp.split()[:4] == ["CMP", "-0.061", "-0.210", "+0.149"] and cmp.endswith("*")
     # FEA's windows span too little of the diagonal for one score to be called better than another.
@@ -199,7 +199,7 @@ def test_two_results_side_by_side(runs: tuple[str, str]) -> None:
 
 def test_settings_are_compared_on_request(few: tuple[str, str]) -> None:
     done = run("compare", *few, "--settings")
-    assert "Risk, lazy attacker" in done.stdout and "Utility, nDCG@10" in done.stdout
+    assert "Risk, lazy persona" in done.stdout and "Utility, nDCG@10" in done.stdout
     utility = done.stdout.split("Utility, nDCG@10")[1]
     assert sum(line.startswith("  CMP@") for line in utility.splitlines()) == 10
 

@@ -34,7 +34,7 @@ def test_the_summary_names_the_best(tmp_path: Path) -> None:
     for who in ("lazy", "active", "motivated"):
         own = scores[scores["persona"] == who]
         best = own.loc[own["quipu"].idxmax()]
-        card = page.split(f"Against the {who} attacker")[1].split("</article>")[0]
+        card = page.split(f"Against the {who} persona")[1].split("</article>")[0]
         assert f"<strong>{best['mechanism']}</strong>" in card
         assert f"{best['quipu']:.3f}".replace("-", "\N{MINUS SIGN}") in card
         assert typeset(result.recommend(persona=who).sentence) in html.unescape(card)
@@ -44,7 +44,7 @@ def test_the_summary_recommends_only_what_is_certified(tmp_path: Path) -> None:
     """0 hits in 30 queries leave a risk of 0.2 possible among 46 settings: the page must not call that 10 % at most."""
     for queries, told in ((30, "No setting can be certified (statistics)"), (200, "certified (statistics): with")):
         page = write(make_result(queries=queries), tmp_path / str(queries))
-        card = page.split("Against the active attacker")[1].split("</article>")[0]
+        card = page.split("Against the active persona")[1].split("</article>")[0]
         assert told in card and "At a risk of at most" not in card
 
 
@@ -60,7 +60,7 @@ def test_the_ceiling_that_the_log_puts_on_risk_is_told(tmp_path: Path) -> None:
 
 def test_two_attackers_have_a_finding_each() -> None:
     (view,) = views_of([two_attackers(only(make_result(), SMALL))])
-    found = {finding.attacker: finding for finding in narrative.findings(view)}
+    found = {finding.persona: finding for finding in narrative.findings(view)}
     assert set(found) == set(view.labels) and len(found) == 6
     assert found["Words lazy"].reads == found["QuIA lazy"].reads == "takes the first guess (P@1)"
     for attacker in ("QuIA", "Words"):

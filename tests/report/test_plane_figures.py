@@ -12,7 +12,7 @@ def test_curves_lie_where_their_numbers_are(view: View) -> None:
     drawn = {line.get_label().split("\n")[0].split(" (")[0]: line.get_xydata() for line in axes.lines}
     for name in (*view.mechanisms, *view.references):
         np.testing.assert_allclose(drawn[name], view.curve(name, "active")[["risk", "utility"]].to_numpy())
-    assert "active attacker (R@10)" in axes.get_xlabel() and "nDCG@10" in axes.get_ylabel()
+    assert "active persona (R@10)" in axes.get_xlabel() and "nDCG@10" in axes.get_ylabel()
     assert {name for *_, name in CORNERS} <= {text.get_text() for text in axes.texts}
 
 

@@ -37,7 +37,7 @@ def attack(
         help="For attackers that name none: minilm, static:VECTORS (word vectors, quick), or any sentence encoder by "
         "name or folder.",
     ),
-    k: int = typer.Option(10, "-k", min=1, help="Guesses of the active attacker: R@k."),
+    k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
     show: int = typer.Option(0, "--show", min=0, help="Print the best guesses for every query, this many."),
     output: Path | None = typer.Option(
@@ -48,8 +48,8 @@ def attack(
 ) -> None:
     """Attack obfuscated queries as a curious search system would, and print the risk of every setting and attacker.
 
-    P@1 is the risk against a lazy attacker, R@k against an active one, RR against a motivated one; QuIA is the attacker
-    of the paper.
+    P@1 is the risk against the lazy persona of an attacker, R@k against the active one, RR against the motivated one;
+    QuIA is the attacker of the paper.
 
     \b
     Examples:

@@ -66,11 +66,11 @@ def _show(comparison: "Comparison", first: Path, second: Path, settings: bool) -
     several = comparison.scores["attacker"].nunique() > 1
     for (attacker, persona, score), rows in comparison.scores.groupby(["attacker", "persona", "score"], sort=False):
         who = risk_label(attacker, persona, several)
-        _print_rows(f"{titles[score]}, {who} attacker, {comparison.measure}", "mechanism", comparison, rows)
+        _print_rows(f"{titles[score]}, {who} persona, {comparison.measure}", "mechanism", comparison, rows)
     if settings:
         for (side, attacker, persona), rows in comparison.settings.groupby(["side", "attacker", "persona"], sort=False):
             who = risk_label(attacker, persona, several)
-            title = f"Utility, {comparison.measure}" if side == "utility" else f"Risk, {who} attacker"
+            title = f"Utility, {comparison.measure}" if side == "utility" else f"Risk, {who} persona"
             _print_rows(title, "setting", comparison, rows)
     table = comparison.settings
     original = table[(table["mechanism"] == "Identity") & (table["side"] == "utility")]

@@ -131,7 +131,7 @@ def _show(advice: "Recommendation") -> None:
     print()
     print_wrapped(
         f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "
-        f"{risk_label(advice.attacker, advice.persona, bool(advice.other_attackers))} attacker and {advice.queries} "
+        f"{risk_label(advice.attacker, advice.persona, bool(advice.other_attackers))} persona and {advice.queries} "
         f"queries.{original}"
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quipukit.report.views import View
     from quipukit.report.write import Report
 
-_WIDE = 190  # characters of Table 1 with three attackers, two scores and their intervals
+_WIDE = 190  # characters of Table 1 with three personas, two scores and their intervals
 _LINE = 110
 
 
@@ -37,7 +37,7 @@ def report(
     """Write a report on one or several experiments: a page for browsers, figures and tables for papers.
 
     The folder gets report.html, which needs no network, figures/ (PDF, SVG, PNG) and tables/ (CSV, LaTeX). Table 1 goes
-    to stdout: QuIPU and hypervolume of every mechanism against every attacker, and the points of mechanisms that have a
+    to stdout: QuIPU and hypervolume of every mechanism against every persona, and the points of mechanisms that have a
     single setting. Without judgments it is the risk of every setting. An earlier report in the folder is replaced;
     other files are kept.
 
@@ -82,7 +82,7 @@ def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
 
 
 def print_report(made: "Report", points: bool = False) -> None:
-    """Print Table 1, or the risks where nothing was judged; one table per view, and per attacker in a narrow terminal.
+    """Print Table 1, or the risks where nothing was judged; one table per view, and per persona in a narrow terminal.
 
     Below it are risk and utility of every setting (``points``), or only of mechanisms with a single setting: they have
     no curve, so their score says nothing.
@@ -124,7 +124,7 @@ def _print_points(view: "View", name: str, every: bool) -> None:
     what = "All settings" if every else "Mechanisms with a single setting, which have no curve"
     asked, judged = view.queries
     caption = (
-        f"Mean {view.measure} over {judged} queries, and mean risk against each attacker over {asked}. Kept: the share "
+        f"Mean {view.measure} over {judged} queries, and mean risk against each persona over {asked}. Kept: the share "
         "of what the original query finds among as many documents."
     )
     rows = [[spec, *cells] for spec, cells in settings.items()]

@@ -1,4 +1,4 @@
-"""The findings in sentences: which mechanism is best against each attacker, and what is found within a risk budget."""
+"""The findings in sentences: which mechanism is best against each persona, and what is found within a risk budget."""
 
 from dataclasses import dataclass
 
@@ -34,19 +34,19 @@ class Leader:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a view says about one attacker: by QuIPU, by hypervolume, and within a risk budget."""
+    """What a view says about one persona: by QuIPU, by hypervolume, and within a risk budget."""
 
-    attacker: str
+    persona: str
     reads: str  # how far down the ranking
     leaders: tuple[Leader, ...]
     within: str
 
 
 def findings(view: View) -> list[Finding]:
-    """Return the best mechanism against every attacker, and what is found at a risk of at most 10 %."""
+    """Return the best mechanism against every persona, and what is found at a risk of at most 10 %."""
     return [
         Finding(
-            attacker=label,
+            persona=label,
             reads=_PERSONAS.get(view.persona(label), ""),
             leaders=tuple(_leader(view, label, score) for score in SCORES),
             within=_within(view, label),
@@ -97,7 +97,7 @@ def sweep(view: View) -> str:
 
 
 def safest(view: View) -> list[tuple[str, str]]:
-    """Return, for a view without utility, the lowest risk against every attacker and its setting."""
+    """Return, for a view without utility, the lowest risk against every persona and its setting."""
     lines = []
     for label in view.labels:
         rows = view.points[(view.points["label"] == label) & view.points["mechanism"].isin(view.mechanisms)]

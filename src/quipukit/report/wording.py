@@ -8,13 +8,13 @@ from quipukit.report.table_model import interval, number
 _RISKS = {"lazy": "P@1", "active": "R@10", "motivated": "RR"}
 
 
-def risk_name(attacker: str) -> str:
-    """Return the measure that an attacker's risk is.
+def risk_name(persona: str) -> str:
+    """Return the measure that a persona's risk is.
 
     >>> risk_name("lazy"), risk_name("Bayes motivated"), risk_name("active@20")
     ('P@1', 'RR', 'R@20')
     """
-    persona = attacker.rsplit(maxsplit=1)[-1]
+    persona = persona.rsplit(maxsplit=1)[-1]
     return _RISKS.get(persona, persona.replace("active@", "R@"))
 
 

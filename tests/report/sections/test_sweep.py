@@ -19,7 +19,7 @@ def test_only_where_n_was_swept() -> None:
 def test_charts_and_table() -> None:
     report = report_data(swept(only(make_result(), SMALL)))
     text = rendered(Sweep(), report)
-    assert text.count('<figure class="chart"') == 2 * 3 and "Against the motivated attacker (RR)" in text
+    assert text.count('<figure class="chart"') == 2 * 3 and "Against the motivated persona (RR)" in text
     lines = re.findall(r'<polyline class="(?:risk|utility)[^>]* points="([^"]+)"', text)
     for line in lines:
         places = [tuple(map(float, place.split(","))) for place in line.split()]

@@ -23,7 +23,7 @@ class Plane(Section):
         return view.judged
 
     def drawings(self, view: View, looks: Mapping[str, Look]) -> Iterator[Drawing]:
-        """Return the overview and the panels, against each attacker."""
+        """Return the overview and the panels, against each persona."""
         for label in view.labels if view.judged else ():
             name = label.lower().replace(" ", "-").replace("@", "-at-")
             yield Drawing(f"plane-{name}", partial(plane, view, label, looks))

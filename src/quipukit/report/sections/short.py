@@ -1,4 +1,4 @@
-"""In short: the best mechanism against each attacker, and what can be recommended."""
+"""In short: the best mechanism against each persona, and what can be recommended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from quipukit.report.views import View
 
 
 class Short(Section):
-    """The findings as cards, one per attacker."""
+    """The findings as cards, one per persona."""
 
     id = "short"
     title = "In short"

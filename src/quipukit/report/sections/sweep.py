@@ -35,12 +35,12 @@ class Sweep(Section):
         return (_table(view),) if view.sweep is not None else ()
 
     def drawings(self, view: View, looks: Mapping[str, Look]) -> Iterator[Drawing]:
-        """Return the panels over N, against each attacker."""
+        """Return the panels over N, against each persona."""
         for label in view.labels if view.sweep is not None and view.mechanisms else ():
             yield Drawing(f"sweep-{slug(label)}", partial(over_n, view, label, looks))
 
     def values(self, report: ReportData) -> Mapping[str, Any]:
-        """Return the charts of every view, by attacker."""
+        """Return the charts of every view, by persona."""
         return {
             "charts": [_charts(view, report.looks) if view.sweep is not None else [] for view in report.views],
             "width": _WIDTH,
@@ -66,7 +66,7 @@ def _table(view: View) -> ReportTable:
         frame=named_frame(view, frame),
         caption="N: variants per query. "
         + ("Mean utility, documents pooled per query, and mean risk" if view.judged else "Mean risk")
-        + " against each attacker, with 95 % intervals over queries, for one setting and one N at a time. The composed "
+        + " against each persona, with 95 % intervals over queries, for one setting and one N at a time. The composed "
         "budget grows with N: see the formal guarantees.",
         stubs=3,
     )
@@ -77,7 +77,7 @@ def _mean(row: Mapping[str, Any], name: str) -> Cell:
 
 
 def _charts(view: View, looks: Mapping[str, Look]) -> list[dict[str, Any]]:
-    """Return for every attacker a chart per mechanism: lines over N of a few settings."""
+    """Return for every persona a chart per mechanism: lines over N of a few settings."""
     frame = sweep_frame(view)
     places = [_WIDTH * place for place in log_places(view.whole.ns)]
     ticks = [{"x": f"{x:.2f}", "n": n} for x, n in zip(places, view.whole.ns, strict=True)]
@@ -91,7 +91,7 @@ def _charts(view: View, looks: Mapping[str, Look]) -> list[dict[str, Any]]:
 
     return [
         {
-            "attacker": label,
+            "persona": label,
             "risk": risk_name(label),
             "mechanisms": [
                 {

@@ -49,7 +49,7 @@ def points(view: View) -> ReportTable:
 
 def _caption(view: View) -> str:
     sentences = [
-        ("Mean utility, and mean risk against each attacker" if view.judged else "Mean risk")
+        ("Mean utility, and mean risk against each persona" if view.judged else "Mean risk")
         + ", with 95 % intervals over queries: risk over all queries sent, utility over all judged ones. The intervals "
         "hold for any number of queries, for one setting at a time. The settings of a mechanism are in order from most "
         "to least private.",

@@ -48,7 +48,7 @@ def _deeper(view: View) -> list[Cell]:
 def _caption(judged: Sequence[View]) -> str:
     names = {name for view in judged for name in view.references}
     sentences = [
-        "Utility, and risk against each attacker.",
+        "Utility, and risk against each persona.",
         "Identity sends the query unchanged and pools one list of documents, as in the paper." * (ORIGINAL in names),
         "Random sends random words: what the pool finds by chance." * ("Random" in names),
         "Each is a single point, so it has no score.",

@@ -1,4 +1,4 @@
-"""Table 1 of the paper: QuIPU score and hypervolume of every mechanism against every attacker."""
+"""Table 1 of the paper: QuIPU score and hypervolume of every mechanism against every persona."""
 
 from collections.abc import Sequence
 
@@ -22,9 +22,9 @@ NOT_RANKED, BACKWARD, NOT_MONOTONE = "\N{DIAMOND OPERATOR}", "\N{LEFTWARDS ARROW
 
 
 def table_1(views: Sequence[View], labels: Sequence[str] | None = None) -> ReportTable:
-    """Return QuIPU and hypervolume: one row per mechanism, columns per collection, system and attacker.
+    """Return QuIPU and hypervolume: one row per mechanism, columns per collection, system and persona.
 
-    ``labels`` limits the columns to some attackers. Views without utility are left out.
+    ``labels`` limits the columns to some personas. Views without utility are left out.
     """
     judged = [view for view in views if view.judged]
     shown = {id(view): [label for label in view.labels if labels is None or label in labels] for view in judged}
@@ -50,7 +50,7 @@ def table_1(views: Sequence[View], labels: Sequence[str] | None = None) -> Repor
 def _caption(judged: Sequence[View], frames: Sequence[pd.DataFrame]) -> str:
     seeds = any(len(view.result.seeds) > 1 for view in judged)
     sentences = [
-        "QuIPU score of each mechanism against each attacker: twice the signed area between the diagonal of the "
+        "QuIPU score of each mechanism against each persona: twice the signed area between the diagonal of the "
         "risk-utility plane and the curve through the mechanism's settings, from most to least private; positive where "
         "utility exceeds risk. HV: hypervolume, the area under the best utility reached at each risk, relative to that "
         "of the original queries.",
@@ -85,7 +85,7 @@ def _caption(judged: Sequence[View], frames: Sequence[pd.DataFrame]) -> str:
 
 
 def _cells(view: View, name: str, label: str) -> list[Cell]:
-    """Return QuIPU and hypervolume of a mechanism against an attacker."""
+    """Return QuIPU and hypervolume of a mechanism against a persona."""
     row = view.score_of(name, label)
     if row is None:
         return [MISSING] * len(SCORES)

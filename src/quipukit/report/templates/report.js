@@ -93,7 +93,7 @@
     const risk = view().attackers.find((one) => one.name === who).risk;
     const range = { range: [-0.04, 1.04], dtick: 0.2 };
     Plotly.react(plot, traces, layout({
-      xaxis: { ...axis(`risk against the ${escaped(who)} attacker (${escaped(risk)})`), ...range },
+      xaxis: { ...axis(`risk against the ${escaped(who)} persona (${escaped(risk)})`), ...range },
       yaxis: { ...axis(`utility (${escaped(view().measure)})`), ...range },
       annotations: [{ x: 0.86, y: 0.86, text: "boundary", textangle: -45, showarrow: false, font: { size: 11, color: soft }, yshift: -10, xshift: 6 }],
     }), config);
@@ -250,7 +250,7 @@
     if (!names.includes(state.mechanism)) state.mechanism = names[0] || null;
     if (!view().examples[state.query]) state.query = 0;
     find("[data-view]").forEach((node) => { node.hidden = Number(node.dataset.view) !== state.view; });
-    find('[data-controls="attacker"]').forEach((place) => segments(place, "Attacker", attackers, state.attacker, (name) => { state.attacker = name; }));
+    find('[data-controls="attacker"]').forEach((place) => segments(place, "Persona", attackers, state.attacker, (name) => { state.attacker = name; }));
     find('[data-controls="parameter"]').forEach((place) => segments(place, "Parameter", parameters, state.parameter, (name) => { state.parameter = name; }));
     find("[data-legend]").forEach(legend);
     find("section[data-views]").forEach((section) => {
