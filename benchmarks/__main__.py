@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "bm25",
     "encoding",
+    "static_encoder",
     "ranks",
     "cliffs",
     "dense_memory",

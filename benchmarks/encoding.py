@@ -29,7 +29,7 @@ def run(quick: bool) -> list[Line]:
 
     logging.disable_progress_bar()
     rounds, size = (3, 1_000) if quick else (5, 20_000)
-    texts = _texts(rounds * size)
+    texts = log_texts(rounds * size)
     ours, theirs = load_encoder("minilm"), SentenceTransformer(str(model_folder()), device="cpu")
     ours.encode(texts[:64])
     theirs.encode(texts[:64])
@@ -65,7 +65,8 @@ def _work(task: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def _texts(count: int) -> list[str]:
+def log_texts(count: int) -> list[str]:
+    """Return distinct queries of the built-in log."""
     from quipukit.collections.wordnet_glosses import WordNetGlosses
 
     log = WordNetGlosses().query_log()

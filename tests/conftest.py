@@ -28,6 +28,7 @@ HEAVY = (
     "encoders/test_distributed.py",
     "encoders/test_minilm.py",
     "encoders/test_recipes.py",
+    "encoders/test_static.py",
     "encoders/test_store.py",
     "measures/test_bootstrap.py",
     "measures/test_resampling.py",
