@@ -20,6 +20,7 @@ HEAVY = (
     "results",
     "statistical",
     "testing",
+    "attackers/test_fusion.py",
     "attackers/test_published.py",
     "cli/test_recommend_compare.py",
     "cli/test_report.py",

@@ -188,6 +188,7 @@ class WithoutHalf(SanText):
         return rows, 2 * logs
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("vectors", [cloud, lopsided])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 def test_metric_audit(vectors, epsilon):
@@ -200,12 +201,14 @@ def test_metric_audit(vectors, epsilon):
         assert audit(table(mechanism, inputs), gaps) <= epsilon * (1 + 1e-9), repr(mechanism.spec)
 
 
+@pytest.mark.heavy
 def test_metric_audit_notices_a_missing_half():
     gaps = gaps_with_anchor(lopsided())
     logs = table(WithoutHalf(epsilon=3, vectors=lopsided()), [*lopsided().words, UNKNOWN])
     assert audit(logs, gaps) > 3.5
 
 
+@pytest.mark.heavy
 def test_metric_audit_of_the_plus_variant():
     mechanism = SanTextPlus(epsilon=3, vectors=cloud())
     logs, gaps = table(mechanism), gaps_with_anchor(cloud())[:60, :60]
@@ -216,6 +219,7 @@ def test_metric_audit_of_the_plus_variant():
     assert "only" in mechanism.guarantee.scope
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 def test_audit_inside_groups(similarity, epsilon):
@@ -234,6 +238,7 @@ def test_audit_inside_groups(similarity, epsilon):
     assert audit(logs, np.ones((60, 60))) == math.inf
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["CusText topk", "WBB", "WBB published"])
 def test_mechanisms_without_a_guarantee_have_an_infinite_audit(name):
     mechanism = MECHANISMS[name](cloud())

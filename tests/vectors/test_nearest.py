@@ -121,7 +121,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 17, 300])
+@pytest.mark.parametrize("dimension", [1, 2, 17, pytest.param(300, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nearest_two(kind, dimension):
     rng = np.random.default_rng(dimension)
