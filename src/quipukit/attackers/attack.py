@@ -21,6 +21,7 @@ from quipukit.progress import Progress
 from quipukit.specs import Spec
 
 if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
     from quipukit.vectors.store import Vectors
 
 DEFAULT = ("QuIA",)
@@ -82,17 +83,20 @@ def attack(
     *,
     attackers: "Sequence[str | Spec | Attacker]" = DEFAULT,
     vectors: "str | Vectors | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
     executor: Executor | None = None,
 ) -> pd.DataFrame:
     """Return the rank of every original among the log's queries, for every attacker and setting: a Ranks table.
 
     ``attackers`` are specs ("QuIA", "QuIA(encoder='minilm')") or objects; ``encoder`` and ``vectors`` are for those
-    that need one and name none. Every query given counts under every setting: one for which nothing was sent is not
-    found, and has risk 0. A setting that sent nothing at all has no row among the obfuscated queries; give ``settings``
-    (a frame with mechanism, parameter and value) to have it counted too. With ``inject`` the log is completed with the
-    originals, as in the paper; without it an original that the log lacks cannot be found. The log is encoded once,
-    ever; what belongs to the user is encoded in memory. `attack_report` returns, with the ranks, how many of the
-    originals the log held and how often nothing was sent. ``executor`` encodes and ranks in other processes.
+    that need one and name none. Attackers that know the mechanism take it from ``mechanisms`` (bound ones, as
+    `quipukit.mechanism` returns them), or else bind the name that the table holds to ``vectors``. Every query given
+    counts under every setting: one for which nothing was sent is not found, and has risk 0. A setting that sent
+    nothing at all has no row among the obfuscated queries; give ``settings`` (a frame with mechanism, parameter and
+    value) to have it counted too. With ``inject`` the log is completed with the originals, as in the paper; without
+    it an original that the log lacks cannot be found. The log is encoded once, ever; what belongs to the user is
+    encoded in memory. `attack_report` returns, with the ranks, how many of the originals the log held and how often
+    nothing was sent. ``executor`` encodes and ranks in other processes.
     """
     report = attack_report(
         obfuscated,
@@ -104,6 +108,7 @@ def attack(
         settings,
         attackers=attackers,
         vectors=vectors,
+        mechanisms=mechanisms,
         executor=executor,
     )
     unsent = never_sent(obfuscated, queries)
@@ -127,6 +132,7 @@ def attack_report(
     *,
     attackers: "Sequence[str | Spec | Attacker]" = DEFAULT,
     vectors: "str | Vectors | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
     executor: Executor | None = None,
 ) -> AttackReport:
     """Attack as `attack` does, and return the ranks with their coverage and with the attackers' best guesses."""
@@ -138,7 +144,7 @@ def attack_report(
         def store_of(encoder: Encoder) -> PrivateStore:
             return PrivateStore(EncodingStore(distributed(encoder, executor)))
 
-        panel = Panel(attackers, used, encoder=encoder, vectors=vectors, store_of=store_of)
+        panel = Panel(attackers, used, encoder=encoder, vectors=vectors, store_of=store_of, mechanisms=mechanisms)
         panel.prepare(stages("encoding the log"))
         panel.encode(obfuscated["query"].tolist(), stages("encoding the obfuscated queries"))
         ranks = panel.ranks(

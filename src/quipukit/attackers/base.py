@@ -8,7 +8,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from quipukit.attackers.tokens import LogTokens
 from quipukit.progress import Progress
 from quipukit.specs import Spec
+
+if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
 
 Knowledge = Literal["log", "log+mechanism", "log+mechanism+epsilon"]
 RESOURCES = ("encoder", "vectors")
@@ -25,11 +28,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KnownSetting:
-    """What an attacker knows about the obfuscation; ``value`` is None where it does not know the parameter's value."""
+    """What an attacker knows about the obfuscation; ``value`` is None where it does not know the parameter's value.
+
+    ``bound`` is the mechanism itself, with its options and resources (what is secret is the query, not the mechanism);
+    None where only its name is known. To one that does not know the value it is given at another: the first of its
+    grid.
+    """
 
     mechanism: str
     parameter: str
     value: float | None = None
+    bound: "Mechanism | None" = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -101,10 +110,10 @@ class Attacker(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    knows: ClassVar[Knowledge] = "log"
     reference: ClassVar[str] = ""
     learns_from_others: ClassVar[bool] = False  # whether it is given queries of other users, see `Sent.others`
 
+    knows: Knowledge = "log"  # of a class, or of an object whose options decide it
     written: Spec | None = None  # the spec that it was made from, where there was one
 
     @property

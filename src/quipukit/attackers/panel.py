@@ -19,7 +19,7 @@ from quipukit.attackers.log import QueryLog
 from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct
-from quipukit.attackers.task import GROUP, Task
+from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.ties import rounded, tolerance
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
@@ -32,6 +32,7 @@ from quipukit.progress import Progress
 from quipukit.specs import Spec
 
 if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
     from quipukit.vectors.store import Vectors
 
 Rows = NDArray[np.int64]
@@ -53,17 +54,20 @@ class Panel:
         encoder: str | Encoder = "minilm",
         vectors: "str | Vectors | None" = None,
         store_of: StoreOf | None = None,
+        mechanisms: "Sequence[Mechanism]" = (),
     ) -> None:
         """Bind attackers by name, or take them as they are.
 
         ``encoder`` and ``vectors`` are for those that need one and name none. ``store_of`` says where the vectors of
         an encoder are kept: by default those of the public log in the cache that all runs share, all others in memory.
+        ``mechanisms`` made what was sent, as far as they are known: attackers that know the mechanism get them.
         """
         if isinstance(attackers, str | Spec | Attacker):
             attackers = [attackers]
         self.log = log
         self._store_of = store_of or _in_memory
         self._stored: dict[str, StoredEncoder] = {}
+        self._mechanisms = by_setting(mechanisms)
         self.attackers = [self._bound(attacker, encoder, vectors) for attacker in attackers]
         self.names = [repr(attacker.spec) for attacker in self.attackers]
         if not self.names:
@@ -155,7 +159,7 @@ class Panel:
         self.prepare(names=names)
         tables = []
         for attacker in self._named(names):
-            rows, scores = self._best(attacker, task.sent_to(attacker), top)
+            rows, scores = self._best(attacker, task.sent_to(attacker, self._mechanisms), top)
             count = rows.shape[1]
             table = task.groups.loc[task.groups.index.repeat(count), list(GROUP)].reset_index(drop=True)
             table.insert(len(SETTING), "attacker", repr(attacker.spec))
@@ -184,7 +188,7 @@ class Panel:
         there = np.flatnonzero(task.targets >= 0)
         better, tied = np.full(len(task.groups), -1), np.zeros(len(task.groups), np.int64)
         if len(there):
-            sent = task.sent_to(attacker)
+            sent = task.sent_to(attacker, self._mechanisms)
             better[there], tied[there] = self._counts(
                 attacker, [sent[number] for number in there], task.targets[there], progress, executor
             )

@@ -2,8 +2,9 @@
 
 import itertools
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,14 @@ from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Table, with_setting
 from quipukit.text import key
 
+if TYPE_CHECKING:
+    from quipukit.mechanisms.base import Mechanism
+
 GROUP = (*SETTING, "qid")
 _FOLDS = 5
 
 Rows = NDArray[np.int64]
+Key = tuple[str, str, float]  # a setting, as the columns `SETTING` hold it
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,23 +56,36 @@ class Task:
             queries=originals,
         )
 
-    def sent_to(self, attacker: Attacker) -> list[Sent]:
+    def sent_to(self, attacker: Attacker, mechanisms: "Mapping[Key, Mechanism] | None" = None) -> list[Sent]:
         """Return what an attacker sees: the texts, of the setting as much as it knows, and queries of other users."""
-        seen = self._seen_by(attacker)
+        seen = self._seen_by(attacker, mechanisms or {})
         if not attacker.learns_from_others:
             return seen
         others = others_of(self.queries)
         return [replace(one, others=others[qid]) for one, qid in zip(seen, self.groups["qid"], strict=True)]
 
-    def _seen_by(self, attacker: Attacker) -> list[Sent]:
+    def _seen_by(self, attacker: Attacker, mechanisms: "Mapping[Key, Mechanism]") -> list[Sent]:
         if attacker.knows == "log":
             return [Sent(texts) for texts in self.texts]
+        keys = list(self.groups[list(SETTING)].itertuples(index=False, name=None))
         known = attacker.knows == "log+mechanism+epsilon"
-        settings = self.groups[list(SETTING)].itertuples(index=False, name=None)
-        return [
-            Sent(texts, KnownSetting(mechanism, parameter, value if known else None))
-            for texts, (mechanism, parameter, value) in zip(self.texts, settings, strict=True)
-        ]
+        settings = {one: _known_setting(one, known, mechanisms.get(one)) for one in dict.fromkeys(keys)}
+        return [Sent(texts, settings[one]) for texts, one in zip(self.texts, keys, strict=True)]
+
+
+def by_setting(mechanisms: "Iterable[Mechanism]") -> "dict[Key, Mechanism]":
+    """Return mechanisms by the setting that tables call them."""
+    return {(one.spec.family, one.parameter, one.value): one for one in mechanisms}
+
+
+def _known_setting(setting: Key, value_known: bool, bound: "Mechanism | None") -> KnownSetting:
+    mechanism, parameter, value = setting
+    if value_known:
+        return KnownSetting(mechanism, parameter, value, bound)
+    if bound is not None and bound.parameter:
+        # The same object would show its value. Without a grid there is no value that says nothing.
+        bound = replace(bound, **{bound.parameter: bound.grid[0]}) if bound.grid else None
+    return KnownSetting(mechanism, parameter, None, bound)
 
 
 def others_of(queries: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

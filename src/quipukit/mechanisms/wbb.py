@@ -77,9 +77,9 @@ class WBB(ExponentialSampling):
         check_choice(self.name, "mode", self.mode, ("exponential", "published"))
         check_flag(self.name, "all_tokens", self.all_tokens)
         super().__post_init__()
-        if len(self._vocabulary) < self.k + 2:
+        if len(self.usable_rows) < self.k + 2:
             raise SpecError(
-                f"{self.name}: k={self.k} leaves fewer than 2 candidates among {len(self._vocabulary)} usable words; "
+                f"{self.name}: k={self.k} leaves fewer than 2 candidates among {len(self.usable_rows)} usable words; "
                 "use a larger vocabulary or a smaller k."
             )
 
@@ -110,7 +110,8 @@ class WBB(ExponentialSampling):
         return ("box", self.k, self.n, self.measure, self.mode)
 
     @property
-    def _vocabulary(self) -> NDArray[np.int64]:
+    def usable_rows(self) -> NDArray[np.int64]:
+        """Return the rows of the words that may be sent: alphabetic, and no stop words."""
         vectors = self.vectors
         return vectors.derived(
             "alphabetic rows",
@@ -132,7 +133,7 @@ class WBB(ExponentialSampling):
     def _box(self, place: Place) -> Box:
         def build() -> Box:
             distance = self._measure(place)
-            ranked = self._vocabulary[np.argsort(distance[self._vocabulary], kind="stable")]
+            ranked = self.usable_rows[np.argsort(distance[self.usable_rows], kind="stable")]
             # x heads its own safe box, even where a twin with the same vector comes first.
             others = ranked[ranked != place.row]
             safe = self.k - 1 if place.row >= 0 else self.k

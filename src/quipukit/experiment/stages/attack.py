@@ -14,6 +14,7 @@ from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.fingerprints import state_of
 from quipukit.frames import RANKS, SETTING
+from quipukit.registry import installed_class
 from quipukit.source_hash import code_key
 
 if TYPE_CHECKING:
@@ -38,12 +39,23 @@ class Attack(Stage[AttackCell]):
     def panel(self) -> Panel:
         """Return the attackers, with the log that they know."""
         plan = self.plan
-        return Panel(plan.attackers, plan.log, encoder=plan.encoder, store_of=self.context.store_of)
+        mechanisms = plan.mechanisms
+        return Panel(
+            plan.attackers, plan.log, encoder=plan.encoder, store_of=self.context.store_of, mechanisms=mechanisms
+        )
 
     def depends_on(self, cell: AttackCell) -> Any:
         fingerprints = [self.plan.fingerprints[name] for name in ("queries", "log")]
         # With the setting: where two of them send nothing at all, what they sent is the same.
-        return [self.obfuscate.digest(cell.cell), cell.cell.setting.key, fingerprints, self.attacker(cell.attacker)]
+        own = [self.obfuscate.digest(cell.cell), cell.cell.setting.key, fingerprints, self.attacker(cell.attacker)]
+        return [*own, self._law(cell.cell)] if self.plan.attackers[cell.attacker].knows != "log" else own
+
+    def _law(self, cell: Cell) -> str:
+        """Return a hash over the mechanism, for attackers that know it: two with one output may differ in their law."""
+        if cell.setting.bound is not None:
+            return self.obfuscate.law(cell)
+        named = installed_class(cell.setting.mechanism)
+        return "" if named is None else code_key(named)
 
     def attacker(self, number: int) -> list[Any]:
         """Return what an attacker's ranks depend on, beside what it sees."""

@@ -1,0 +1,120 @@
+"""Bayes: rank the log by the probability of each query, given what was sent and how the mechanism works.
+
+log post(q) = log prior(q) + sum over texts j and positions i of ln P(y_i^(j) | x_i), with the mechanism's own law. No
+attacker with the same log and prior does better on average, for P@1, R@k or RR: where the law is known in closed form
+its risk is what the mechanism leaves.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.laws import Laws, warn_unknown
+from quipukit.attackers.logsites import Observed, Rows
+from quipukit.attackers.tables import WordLaw
+from quipukit.errors import SpecError
+from quipukit.mechanisms.base import Mechanism
+from quipukit.progress import Progress
+from quipukit.threads import in_threads
+from quipukit.vectors.sources import load_vectors
+from quipukit.vectors.store import Vectors
+
+_BATCH = 16  # sets of texts whose scores are in memory at a time
+
+
+@dataclass(kw_only=True, eq=False)
+class Bayes(Attacker):
+    """The score of a query is the logarithm of its posterior probability, up to a constant.
+
+    A query of which some of what was sent cannot come comes after all those with fewer such violations; queries with
+    another number of words come last. ``prior`` is how often the log's queries were asked ("count"), or "uniform".
+    With ``epsilon="unknown"`` the likelihood is the mean over the mechanism's grid, and the value is not looked at.
+    Where nothing is known about a mechanism, all queries get the same score.
+    """
+
+    name = "Bayes"
+    summary = "the most probable query, given what was sent and the mechanism's own law"
+    knows = "log+mechanism+epsilon"
+
+    vectors: Vectors = field(default_factory=load_vectors)
+    prior: str = "count"
+    epsilon: str = "known"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for option, choices in (("prior", ("count", "uniform")), ("epsilon", ("known", "unknown"))):
+            if getattr(self, option) not in choices:
+                raise SpecError(
+                    f"Bayes: {option} must be {' or '.join(map(repr, choices))} ({getattr(self, option)!r})."
+                )
+        if self.epsilon == "unknown":
+            self.knows = "log+mechanism"  # type: ignore[assignment]
+
+    def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
+        """Keep the log; it is divided into words when a mechanism is seen."""
+        self._laws = Laws(log.texts, self.vectors)
+        counts = np.maximum(log.counts, 1) if self.prior == "count" else np.ones(len(log))
+        self._log_prior = np.log(counts / counts.sum()) if len(log) else np.empty(0)
+
+    def scores(self, sent: Sent) -> Floats:
+        """Return the log-posterior of every query."""
+        return next(self.scores_of([sent]))
+
+    def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        """Compute what the settings share first, then set by set."""
+        mechanisms = {one.setting: self._laws.mechanisms(one.setting) for one in batch}
+        self._laws.prepare([one for several in mechanisms.values() for one in several])
+        laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
+        warn_unknown(self.name, [one for one in batch if not laws[one.setting]])
+        for start in range(0, len(batch), _BATCH):
+            yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
+
+    def _known_laws(self, mechanisms: Sequence[Mechanism]) -> list[WordLaw]:
+        laws = [self._laws.law(one) for one in mechanisms]
+        return [law for law in laws if law is not None]
+
+    def _scored(self, sent: Sent, laws: Sequence[WordLaw]) -> Floats:
+        if not laws:
+            return np.zeros(len(self._log_prior))
+        sites = laws[0].sites
+        seen = Observed.of(sites, sent.texts)
+        group = sites.of_length(seen.length)
+        likelihoods = []
+        violations = np.zeros(len(group.queries))
+        for law in laws:
+            table = law.table(seen, group.columns)
+            likelihoods.append(over_positions(table.log_likelihood, group.local))
+            violations = over_positions(table.violations, group.local)
+        likelihood = log_mean_exp(np.array(likelihoods))
+        off = np.abs(sites.lengths - seen.length)
+        return scores_of_posterior(self._log_prior, group.queries, likelihood, violations, off)
+
+
+def over_positions(table: Floats, local: Rows) -> Floats:
+    """Return for every query the sum over its positions of what a table holds for its words."""
+    total = np.zeros(len(local))
+    for position, row in enumerate(table):
+        total += row[local[:, position]]
+    return total
+
+
+def log_mean_exp(rows: Floats) -> Floats:
+    """Return the logarithm of the mean of exponentials, column by column."""
+    top = rows.max(axis=0)
+    mean: Floats = top + np.log(np.exp(rows - top).mean(axis=0))
+    return mean
+
+
+def scores_of_posterior(log_prior: Floats, queries: Rows, likelihood: Floats, violations: Floats, off: Rows) -> Floats:
+    """Return a finite score for every query: by violations first, then by posterior; other lengths come last."""
+    span = float(np.ptp(log_prior)) if len(log_prior) else 0.0
+    scores = log_prior - (1 + span) * off
+    if len(queries):
+        posterior = log_prior[queries] + likelihood
+        step = 1 + float(np.ptp(posterior))
+        ranked = posterior - step * (violations - violations.min())
+        scores += float(ranked.min()) - float(log_prior.max())
+        scores[queries] = ranked
+    return scores

@@ -1,0 +1,164 @@
+"""The laws of SanText, SanText+ and TEM: any word may come out, with a weight that falls with its distance.
+
+ln P(y | x) = -(epsilon/2) min(d(x, y), gamma) - ln Z_x. The distances to the words that were sent are one product per
+set of texts. Z_x runs over the whole vocabulary for every word of the log: one pass, for all settings at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.attackers.logsites import Floats, LogSites, Rows
+from quipukit.attackers.tables import WordLaw
+from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.santext import SanText, SanTextPlus
+from quipukit.mechanisms.tem import TEM
+from quipukit.threads import in_threads
+
+Singles = NDArray[np.float32]
+
+_BLOCK = 256  # places whose distances to the vocabulary are in memory at a time, per thread
+_TILE = 2048  # words of the vocabulary in one product
+_NOTHING = 40.0  # weights of exp(-40) beside one of 1 change no digit that counts of their sum
+_NEAR = 0.1  # squared distances below this share of the squared length
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights exp(-slope * min(d, gamma)) over the rows from ``first`` on."""
+
+    slope: float
+    gamma: float
+    first: int
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> "Weights | None":
+        """Return the weights of a mechanism whose law is that of a class known here, and not a changed one."""
+        if type(mechanism) is SanText:
+            return cls(mechanism.epsilon / 2, np.inf, 0)
+        if type(mechanism) is SanTextPlus:
+            return cls(mechanism.epsilon / 2, np.inf, mechanism.first_sensitive)
+        if type(mechanism) is TEM:
+            return cls(mechanism.epsilon / 2, mechanism.truncation, 0)
+        return None
+
+
+class Normalizers:
+    """ln Z of every column of a log, for as many weights as are asked for; each is computed once."""
+
+    def __init__(self, sites: LogSites) -> None:
+        """Begin with none."""
+        self._sites = sites
+        self._known: dict[Weights, Floats] = {}
+
+    def of(self, weights: Weights) -> Floats:
+        """Return ln Z of every column."""
+        self.compute([weights])
+        return self._known[weights]
+
+    def compute(self, wanted: Sequence[Weights]) -> None:
+        """Compute ln Z for those that are not known, in one pass over all pairs of words."""
+        missing = [one for one in dict.fromkeys(wanted) if one not in self._known]
+        if not missing:
+            return
+        sites = self._sites
+        columns = np.flatnonzero(sites.kinds == 0)
+        found = np.zeros((len(missing), len(sites.kinds)))
+
+        def part(start: int) -> None:
+            mine = columns[start : start + _BLOCK]
+            found[:, mine] = self._log_sums(sites.places(mine), missing)
+
+        in_threads(part, range(0, len(columns), _BLOCK))
+        self._known.update(zip(missing, found, strict=True))
+
+    def _log_sums(self, points: Floats, wanted: Sequence[Weights]) -> Floats:
+        """Return the logarithms of the sums of weights at some points."""
+        matrix, half_norms = np.asarray(self._sites.vectors.matrix), self._sites.vectors.half_norms
+        half, singles = np.einsum("ij,ij->i", points, points) / 2, points.astype(np.float32)
+        sums = np.full((len(wanted), len(points)), -np.inf)
+        # Tiles of one shape, whatever else is in the batch: the last bits of a product depend on its shape.
+        for left in range(0, len(matrix), _TILE):
+            tile = matrix[left : left + _TILE]
+            distances = _near_and_far(singles, tile, half, half_norms[left : left + _TILE], points)
+            for number, one in enumerate(wanted):
+                drawn = distances[:, max(0, one.first - left) :]
+                if not drawn.shape[1]:
+                    continue
+                capped = np.minimum(drawn, np.float32(one.gamma))
+                least = capped.min(axis=1)
+                if (-one.slope * least < sums[number] - _NOTHING).all():
+                    continue
+                capped -= least[:, None]
+                capped *= np.float32(-one.slope)
+                total = np.exp(capped, out=capped).sum(axis=1, dtype=np.float64)
+                sums[number] = np.logaddexp(sums[number], np.log(total) - one.slope * least)
+        return sums
+
+
+def _near_and_far(singles: Singles, tile: Singles, half: Floats, halves: Floats, points: Floats) -> Singles:
+    """Return distances from a float32 product; of near words, where that leaves too few digits, from differences."""
+    squares = singles @ tile.T
+    squares *= -2
+    squares += (2 * half).astype(np.float32)[:, None]
+    squares += (2 * halves).astype(np.float32)
+    near = np.nonzero(squares < _NEAR * (half.astype(np.float32)[:, None]))
+    squares[near] = ((points[near[0]] - tile[near[1]]) ** 2).sum(axis=1)
+    return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
+
+
+class DistanceLaw(WordLaw):
+    """The law of SanText, SanText+ and TEM."""
+
+    def __init__(self, sites: LogSites, mechanism: SanText | TEM, normalizers: Normalizers) -> None:
+        """Take what the law needs from a mechanism."""
+        super().__init__(sites)
+        weights = Weights.of(mechanism)
+        if weights is None:
+            raise TypeError(f"{mechanism.name} has a law of its own")
+        self._weights, self._log_z = weights, normalizers.of(weights)
+        self._first = weights.first
+        self._p = mechanism.p if isinstance(mechanism, SanTextPlus) else 1.0
+
+    def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
+        """Return the sums of ln P; for SanText+ also the outputs that the law rules out."""
+        own = self.sites.rows[columns]
+        # Rows that the law draws from; of the words before them (of SanText+) each comes from itself alone.
+        drawn = rows >= self._first
+        log_weights = -self._weights.slope * np.minimum(self._distances(rows[drawn], columns), self._weights.gamma)
+        number = counts[:, drawn].sum(axis=1, keepdims=True)
+        likelihood = counts[:, drawn] @ log_weights - number * self._log_z[columns]
+        violations = np.zeros_like(likelihood)
+        if self._first:
+            gentle = (own >= 0) & (own < self._first)
+            with np.errstate(divide="ignore"):
+                kept, replaced = np.log([1 - self._p, self._p])
+            self._add(likelihood, violations, np.broadcast_to(number, likelihood.shape), replaced, gentle)
+            again = np.zeros_like(likelihood)
+            places = np.searchsorted(rows, own)
+            sent = gentle & (places < len(rows))
+            sent[sent] = rows[places[sent]] == own[sent]
+            again[:, sent] = counts[:, places[sent]]
+            self._add(likelihood, violations, again, kept, gentle)
+            violations += counts[:, ~drawn].sum(axis=1, keepdims=True) - again
+        return likelihood, violations
+
+    @staticmethod
+    def _add(likelihood: Floats, violations: Floats, times: Floats, log_p: float, where: "np.ndarray") -> None:
+        """Count something that happens with probability p so many times."""
+        target = likelihood if np.isfinite(log_p) else violations
+        target[:, where] += times[:, where] * (log_p if np.isfinite(log_p) else 1.0)
+
+    def _distances(self, rows: Rows, columns: Rows) -> Floats:
+        """Return the distances of outputs (rows) to places (columns), in float64."""
+        words, points = self.sites.vectors.matrix[rows].astype(np.float64), self.sites.places(columns)
+        squares = (words**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * (words @ points.T)
+        distances = np.sqrt(np.maximum(squares, 0.0))
+        own = self.sites.rows[columns]
+        places = np.searchsorted(rows, own)
+        same = (own >= 0) & (places < len(rows))
+        same[same] = rows[places[same]] == own[same]
+        distances[places[same], np.flatnonzero(same)] = 0.0  # which the product gives but nearly
+        return distances

@@ -1,0 +1,147 @@
+"""From a setting to the law of its mechanism: what an attacker that knows the mechanism starts from."""
+
+import functools
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from quipukit.attackers.base import KnownSetting, Sent
+from quipukit.attackers.distancelaws import DistanceLaw, Normalizers, Weights
+from quipukit.attackers.logsites import LogSites
+from quipukit.attackers.noiselaws import NoiseLaw, Responses
+from quipukit.attackers.supports import Neighborhoods, SupportLaw
+from quipukit.attackers.tables import Uniform, WordLaw
+from quipukit.errors import QuipukitError
+from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.perturbation import Perturbation
+from quipukit.mechanisms.random import Random
+from quipukit.mechanisms.sampling import Sampling
+from quipukit.mechanisms.santext import SanText
+from quipukit.mechanisms.tem import TEM
+from quipukit.mechanisms.words import WordMechanism
+from quipukit.obfuscation import mechanism as bind
+from quipukit.registry import mechanism_class
+from quipukit.specs import spec
+from quipukit.vectors.store import Vectors
+
+
+class Laws:
+    """The laws of mechanisms for one log; what settings share is computed once."""
+
+    def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
+        """Keep the queries of a log, and the vectors for mechanisms of which only the name is known."""
+        self._texts, self._vectors = texts, vectors
+        self._sites: dict[Hashable, LogSites] = {}
+        self._normalizers: dict[int, Normalizers] = {}
+        self._neighborhoods: dict[Hashable, Neighborhoods] = {}
+        self._responses: dict[int, Responses] = {}
+        self._laws: dict[Hashable, WordLaw | None] = {}
+
+    def sites(self, mechanism: WordMechanism) -> LogSites:
+        """Return the log as a mechanism sees it."""
+        kind = type(mechanism)
+        key = (kind.tokens, kind.passes, mechanism.words_key)
+        if key not in self._sites:
+            self._sites[key] = LogSites.of(mechanism, self._texts)
+        return self._sites[key]
+
+    def prepare(self, mechanisms: Sequence[Mechanism]) -> None:
+        """Compute at once what many settings need."""
+        wanted: dict[int, tuple[Normalizers, list[Weights]]] = {}
+        noisy: dict[int, tuple[Responses, list[Perturbation]]] = {}
+        for one in mechanisms:
+            if isinstance(one, Perturbation):
+                responses = self._responses_of(self.sites(one))
+                noisy.setdefault(id(responses), (responses, []))[1].append(one)
+            weights = Weights.of(one)
+            if weights is not None and isinstance(one, WordMechanism):
+                normalizers = self._normalizers_of(self.sites(one))
+                wanted.setdefault(id(normalizers), (normalizers, []))[1].append(weights)
+        for normalizers, several in wanted.values():
+            normalizers.compute(several)
+        for responses, those in noisy.values():
+            responses.compute(those)
+
+    def _responses_of(self, sites: LogSites) -> Responses:
+        if id(sites) not in self._responses:
+            self._responses[id(sites)] = Responses(sites)
+        return self._responses[id(sites)]
+
+    def _normalizers_of(self, sites: LogSites) -> Normalizers:
+        return self._normalizers.setdefault(id(sites), Normalizers(sites))
+
+    def law(self, mechanism: Mechanism) -> WordLaw | None:
+        """Return the law of a mechanism; None where none is known."""
+        if not isinstance(mechanism, WordMechanism):
+            return None
+        key = (type(mechanism), mechanism.spec, mechanism.words_key)
+        if key not in self._laws:
+            self._laws[key] = self._made(mechanism)
+        return self._laws[key]
+
+    def _made(self, mechanism: WordMechanism) -> WordLaw | None:
+        sites = self.sites(mechanism)
+        if isinstance(mechanism, SanText | TEM) and Weights.of(mechanism) is not None:
+            return DistanceLaw(sites, mechanism, self._normalizers_of(sites))
+        if type(mechanism) is Random:
+            return Uniform(sites)
+        if isinstance(mechanism, Perturbation):
+            return NoiseLaw(sites, mechanism, self._responses_of(sites))
+        if isinstance(mechanism, Sampling) and SupportLaw.fits(sites, mechanism):
+            return SupportLaw(sites, mechanism, self._neighborhoods_of(sites, mechanism))
+        return None
+
+    def _neighborhoods_of(self, sites: LogSites, mechanism: Sampling) -> Neighborhoods:
+        key = (id(sites), type(mechanism), mechanism.neighborhood_key)
+        if key not in self._neighborhoods:
+            self._neighborhoods[key] = Neighborhoods(sites, mechanism)
+        return self._neighborhoods[key]
+
+    # --- mechanisms ---
+
+    def mechanisms(self, setting: KnownSetting | None) -> list[Mechanism]:
+        """Return the mechanism of a setting; at every value of its grid where the value is not known.
+
+        Empty where it cannot be told which mechanism it is.
+        """
+        if setting is None:
+            return []
+        if setting.bound is None:
+            return list(self._named(setting.mechanism, setting.value))
+        if setting.value is not None or not setting.bound.parameter:
+            return [setting.bound]
+        return at_each_value(setting.bound)
+
+    @functools.cached_property
+    def _named(self) -> "functools._lru_cache_wrapper[tuple[Mechanism, ...]]":
+        return functools.lru_cache(maxsize=None)(self._bind)
+
+    def _bind(self, family: str, value: float | None) -> tuple[Mechanism, ...]:
+        try:
+            wanted = spec(family)
+            cls = mechanism_class(wanted.name)
+            if not cls.parameter:
+                return (bind(wanted, vectors=self._vectors),)
+            if value is not None:
+                return (bind(wanted @ value, vectors=self._vectors),)
+            return tuple(bind(wanted @ one, vectors=self._vectors) for one in cls.grid)
+        except QuipukitError:  # another program's mechanism, or options that ours does not have
+            return ()
+
+
+def at_each_value(mechanism: Mechanism) -> list[Mechanism]:
+    """Return a mechanism at every value of its grid."""
+    return [replace(mechanism, **{mechanism.parameter: value}) for value in mechanism.grid]
+
+
+def warn_unknown(attacker: str, settings: "Sequence[Sent]") -> None:
+    """Say for how many sets of texts an attacker has nothing to go by."""
+    if settings:
+        count = Counter("no mechanism" if one.setting is None else one.setting.mechanism for one in settings)
+        names = ", ".join(f"{name} ({number})" for name, number in sorted(count.items()))
+        warnings.warn(
+            f"{attacker} knows no law for {names}: all queries of the log get equal scores there, so its risk is that "
+            "of chance.",
+            stacklevel=4,
+        )

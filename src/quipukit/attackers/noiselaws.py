@@ -1,0 +1,134 @@
+"""A stand-in for the law of CMP, Mahalanobis and the Vickrey variants, which has no closed form.
+
+The word y that comes out lies near phi(x) + Z. Taken as a vector, its mean follows phi(x) linearly to first order, and
+the sum over N texts is nearly Gaussian: ln P(y | x) is taken for the density of N(b + A (phi(x) - c), C) at phi(y).
+The response A, the covariance C and the centers b and c come from a simulation of the mechanism on words of the log;
+A and C are diagonal in the principal directions of what comes out. In each direction A is the slope of the output on
+the noisy point. It is far below 1 where the noise is large: outputs then lie at the edge of the vocabulary, whatever
+was asked, and only their mean moves a little towards the word.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quipukit.attackers.logsites import Floats, LogSites, Rows
+from quipukit.attackers.tables import WordLaw
+from quipukit.mechanisms.perturbation import Perturbation, draw_noise
+from quipukit.vectors.nearest import nearest_two
+
+_DRAWS = 12_288
+_CHUNK = 2048
+_SEED = 20_240_617  # any: the same simulation in every run
+# Added to the variances, as shares of their mean and of that of the output's: where nearly every word comes out as it
+# is there is none.
+_RIDGE, _LEAST = 1e-3, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """ln P(y | x) = (phi(y) - b) pull (phi(x) - c) - (phi(x) - c) cost (phi(x) - c) / 2, but for what y alone adds."""
+
+    b: Floats
+    c: Floats
+    pull: Floats
+    cost: Floats
+
+
+class Responses:
+    """Responses of mechanisms, from one simulation for all that share their noise; each is computed once."""
+
+    def __init__(self, sites: LogSites) -> None:
+        """Choose the words that are simulated: as often as the log has them."""
+        vectors = sites.vectors
+        rows = sites.rows[sites.ids]
+        inside = (rows >= 0) & (rows < len(vectors)) & (sites.kinds[sites.ids] == 0)
+        often = np.bincount(rows[inside], minlength=len(vectors)).astype(np.float64)
+        shares = often / often.sum() if often.any() else np.full(len(vectors), 1 / len(vectors))
+        self._words = np.random.default_rng(_SEED).choice(len(vectors), _DRAWS, p=shares)
+        self._vectors = vectors
+        self._known: dict[Hashable, Response] = {}
+
+    def of(self, mechanism: Perturbation) -> Response:
+        """Return the response of a mechanism."""
+        self.compute([mechanism])
+        return self._known[_key(mechanism)]
+
+    def compute(self, wanted: Sequence[Perturbation]) -> None:
+        """Simulate the mechanisms that are not known, those with the same noise at once."""
+        groups: dict[Hashable, dict[Hashable, Perturbation]] = {}
+        for one in wanted:
+            if _key(one) not in self._known:
+                groups.setdefault((type(one).stretch, one.noise_family), {})[_key(one)] = one
+        for group in groups.values():
+            outputs, noise = self._simulated(list(group.values()))
+            for (key, one), rows in zip(group.items(), outputs, strict=True):
+                self._known[key] = self._fitted(rows, noise / one.epsilon)
+
+    def _simulated(self, group: Sequence[Perturbation]) -> tuple[list[Rows], Floats]:
+        """Return the row that each mechanism sends for every word, and the noise at epsilon = 1."""
+        vectors = self._vectors
+        epsilons = np.array(sorted({one.epsilon for one in group}))
+        outputs: list[list[Rows]] = [[] for _ in group]
+        noise = []
+        rng = np.random.default_rng(_SEED)
+        for start in range(0, _DRAWS, _CHUNK):
+            points = vectors.matrix[self._words[start : start + _CHUNK]].astype(np.float64)
+            drawn = draw_noise(rng, len(points), vectors.dimension)
+            directions = group[0].stretch(drawn.directions)
+            near, distance = nearest_two(
+                vectors.matrix,
+                vectors.half_norms,
+                points,
+                np.arange(len(points)),
+                directions,
+                drawn.radii[:, None] / epsilons,
+            )
+            for rows, one in zip(outputs, group, strict=True):
+                column = int(np.searchsorted(epsilons, one.epsilon))
+                rows.append(one.choose(near[:, column], distance[:, column], drawn.coins))
+            noise.append(drawn.radii[:, None] * directions)
+        return [np.concatenate(rows) for rows in outputs], np.concatenate(noise)
+
+    def _fitted(self, outputs: Rows, noise: Floats) -> Response:
+        inputs, sent = (self._vectors.matrix[rows].astype(np.float64) for rows in (self._words, outputs))
+        b, c = sent.mean(axis=0), inputs.mean(axis=0)
+        variances, axes = np.linalg.eigh((sent - b).T @ (sent - b) / len(sent))
+        y, x, z = (sent - b) @ axes, (inputs - c) @ axes, noise @ axes
+        point = x + z
+        spread = (point**2).sum(axis=0)
+        slope = np.divide((y * point).sum(axis=0), spread, out=np.zeros_like(spread), where=spread > 0)
+        slope = np.clip(slope, 0.0, 1.0)
+        left = ((y - slope * x) ** 2).mean(axis=0)
+        ridge = _RIDGE * left.mean() + _LEAST * variances.clip(0).mean()
+        pull = slope / (left + (ridge or 1.0))
+        return Response(b, c, (axes * pull) @ axes.T, (axes * (slope * pull)) @ axes.T)
+
+
+def _key(mechanism: Perturbation) -> Hashable:
+    return (type(mechanism), mechanism.spec)
+
+
+class NoiseLaw(WordLaw):
+    """The stand-in for the law of a mechanism that adds noise."""
+
+    def __init__(self, sites: LogSites, mechanism: Perturbation, responses: Responses) -> None:
+        """Take the response of the mechanism, and what it costs each column."""
+        super().__init__(sites)
+        self.mechanism = mechanism
+        self._response = responses.of(mechanism)
+        columns = np.flatnonzero(sites.kinds == 0)
+        self._costs = np.zeros(len(sites.kinds))
+        for start in range(0, len(columns), _CHUNK):
+            mine = columns[start : start + _CHUNK]
+            points = sites.places(mine) - self._response.c
+            self._costs[mine] = np.einsum("ij,ij->i", points @ self._response.cost, points) / 2
+
+    def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
+        """Return the Gaussian log-likelihoods; nothing is impossible."""
+        words = self.sites.vectors.matrix[rows].astype(np.float64) - self._response.b
+        pulls = (counts @ words) @ self._response.pull
+        number = counts.sum(axis=1, keepdims=True)
+        likelihood = pulls @ (self.sites.places(columns) - self._response.c).T - number * self._costs[columns]
+        return likelihood, np.zeros_like(likelihood)
