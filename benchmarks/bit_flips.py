@@ -160,6 +160,7 @@ def _experiment(folder: Path) -> Any:
 
     result = qk.evaluate(
         *("wordnet", ["CMP@5", "AEA@3"], 3),
+        attackers=["QuIA"],
         topics=3,
         log_sample=300,
         depth=10,

@@ -150,6 +150,7 @@ def _options(quick: bool, more: tuple[str, ...] = ()) -> Any:
 
     mechanisms = ("CMP", "TEM", "AEA") if quick else PAPER
     return Options(
+        attackers=("QuIA",),
         collection=str(DATA / "msmarco_pool"),
         queries=str(DATA / "dl19" / "topics.tsv"),
         qrels=str(DATA / "dl19" / "qrels.txt"),

@@ -51,6 +51,7 @@ def set_ups() -> dict[str, Any]:
     from quipukit.experiment.options import Options
 
     common = Options(
+        attackers=("QuIA",),  # the paper's own
         collection=str(DATA / "msmarco_pool"),
         queries=str(DATA / "dl19" / "topics.tsv"),
         qrels=str(DATA / "dl19" / "qrels.txt"),

@@ -29,7 +29,7 @@ def main() -> None:
     start = time.monotonic()
     obfuscated, queries = qk.read_obfuscated(DATA / "published" / "dl19")
     log = qk.read_log(DATA / "querylog" / "queries.tsv.gz")
-    report = qk.attack_report(obfuscated, queries, log, stages=_stages)
+    report = qk.attack_report(obfuscated, queries, log, stages=_stages, attackers=["QuIA"])
     page = compose(mean_risk(report.ranks), asdict(report.coverage), obfuscated)
     PAGE.write_text(page, encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)} after {time.monotonic() - start:,.0f} s", file=sys.stderr)

@@ -1,16 +1,24 @@
-"""The attack: its laws, with an encoder that is quick and plain."""
+"""The attack: its laws, with an encoder that is quick and plain, and one attacker; some for the whole panel."""
+
+import functools
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from quipukit.attackers.attack import Coverage, attack, attack_report
+from quipukit.attackers.attack import Coverage
+from quipukit.attackers.attack import attack as attack_by
+from quipukit.attackers.attack import attack_report as report_by
 from quipukit.attackers.log import QueryLog
+from quipukit.attackers.registry import PANEL
 from quipukit.errors import InputError
 from quipukit.measures.risk import risk
 from quipukit.obfuscation import obfuscate
 from quipukit.vectors.store import Vectors
 from tests.attackers.fakes import Bag
+
+attack = functools.partial(attack_by, attackers=["QuIA"])
+attack_report = functools.partial(report_by, attackers=["QuIA"])
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh"]
 
@@ -68,6 +76,30 @@ def test_the_log_s_order_case_and_duplicates_change_nothing(queries, log, vector
     doubled = QueryLog.of([*log.texts, *(f" {text.title()} " for text in log.texts)])
     for other in (shuffled, shouted, doubled):
         assert better(attack(table, queries, other, Bag())) == expected
+
+
+@pytest.mark.parametrize("name", PANEL)
+def test_order_case_and_duplicates_change_nothing_for_anybody(queries, log, vectors, name):
+    table = obfuscate(queries, "CMP@2", 5, vectors=vectors, seed=1)
+    found = functools.partial(attack_by, encoder=Bag(), attackers=[name], vectors=vectors)
+    expected = better(found(table, queries, log))
+    assert any(expected)
+    shuffled = QueryLog.of(np.random.default_rng(4).permutation(log.texts).tolist())
+    doubled = QueryLog.of([*log.texts, *(f" {text.title()} " for text in log.texts)])
+    shouted = QueryLog.of([text.upper() for text in log.texts])
+    for other in (shuffled, doubled, shouted):
+        assert better(found(table, queries, other)) == expected
+    # Originals have no advantage by being added: those that the log has by itself are found at the same ranks.
+    itself = QueryLog.of([*queries["query"], *log.texts])
+    assert better(found(table, queries, itself, inject=False)) == expected
+
+
+def test_the_panel_attacks_unless_somebody_is_named(queries, log, vectors):
+    table = obfuscate(queries, "CMP@2", 5, vectors=vectors, seed=1)
+    ranks = attack_by(table, queries, log, Bag(), vectors=vectors)
+    assert list(dict.fromkeys(ranks["attacker"])) == list(PANEL)
+    beside = attack_by(table, queries, log, Bag(), vectors=vectors, attackers=["Lexical", "panel"])
+    assert sorted(set(beside["attacker"])) == sorted(PANEL)
 
 
 def test_a_query_is_attacked_by_its_own_variants_only(queries, log, vectors):

@@ -167,7 +167,7 @@ def test_queries_that_were_not_sent_count_as_risk_zero_and_are_told(sent: Path, 
     log, topics = tmp_path / "log.txt", tmp_path / "t.tsv"
     log.write_text("cats\ndogs and more dogs\n")
     topics.write_text("1\tcat\n2\tsea fish\n3\tb\n4\tnever obfuscated\n")
-    done = run("attack", str(sent), "--queries", str(topics), "--log", str(log), "--json")
+    done = run("attack", str(sent), "--queries", str(topics), "--log", str(log), "--attackers", "QuIA", "--json")
     assert "for 1 of 4 queries no setting sent anything" in done.stderr
     found = json.loads(done.stdout)
     assert found["queries"] == 4 and found["no_obfuscation"] == 1

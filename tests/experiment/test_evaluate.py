@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import quipukit as qk
+from quipukit.attackers.registry import PANEL
 from quipukit.errors import InputError
 from quipukit.experiment.options import Options
 from quipukit.experiment.run import run
@@ -341,8 +342,14 @@ def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
     )
     assert found.judged and found.manifest["judgements"]["derived"]
     assert found.mechanisms == ["CMP", "AEA", "Identity", "Random"]
-    risks = found.risks().groupby(["mechanism", "measure"])["score"].mean()
-    assert risks["Identity", "P@1"] == 1 and risks["Identity", "RR"] >= risks["CMP", "RR"] > risks["Random", "RR"]
+    assert found.attackers == list(PANEL)  # whoever is not told otherwise gets the whole panel
+    risks = found.points().set_index(["attacker", "mechanism", "persona"])["risk"].groupby(level=[0, 1, 2]).first()
+    for attacker in (*PANEL, "strongest"):
+        if attacker != "Style":  # learns nothing from what was sent
+            assert risks[attacker, "Identity", "lazy"] == 1
+            assert risks[attacker, "Identity", "motivated"] >= risks[attacker, "CMP", "motivated"]
+            assert risks[attacker, "CMP", "motivated"] > risks[attacker, "Random", "motivated"]
+    assert risks["strongest", "CMP", "active"] == max(risks[name, "CMP", "active"] for name in PANEL)
     assert Result.load(tmp_path / "out").digest == found.digest
 
 

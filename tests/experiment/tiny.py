@@ -149,6 +149,7 @@ def choices(folder: Path, **changes: Any) -> dict[str, Any]:
         "log": folder / "log.txt",
         "vectors": folder / "vectors.txt",
         "encoder": "attacker",
+        "attackers": ("QuIA",),  # not the whole panel: most tests are not about attackers
         "systems": SYSTEMS,
         "depth": 4,
     }
@@ -165,6 +166,7 @@ def command(folder: Path, out: Path) -> list[str]:
     return [
         *("evaluate", str(folder), "-m", *SPECS, "-n", "3", "--log", str(folder / "log.txt")),
         *("--vectors", str(folder / "vectors.txt"), "--encoder", "attacker", "--depth", "4"),
+        *("--attackers", "QuIA"),
         *("--retriever", "bm25", "--reranker", "user", "-o", str(out)),
     ]
 

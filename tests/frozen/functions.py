@@ -183,6 +183,9 @@ def _search(fixed: Fixed) -> Tables:
 # --- attack and measures --------------------------------------------------------------------------------------------
 
 
+QUIA = ("QuIA",)  # the only attacker there was when they were frozen
+
+
 def _attack(fixed: Fixed) -> Tables:
     obfuscated, encoder = fixed.obfuscated(), inputs.WordEncoder()
     without = obfuscated[obfuscated["qid"] != "v5"]
@@ -192,10 +195,12 @@ def _attack(fixed: Fixed) -> Tables:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # for one query nothing was sent
         ranks = {
-            "ties": qk.attack(obfuscated, fixed.queries, [*inputs.log_queries(), *swapped], encoder),
-            "completed": qk.attack(obfuscated, fixed.queries, fixed.log, encoder),
-            "not completed": qk.attack(obfuscated, fixed.queries, inputs.log_queries(), encoder, inject=False),
-            "nothing sent": qk.attack(without, fixed.queries, fixed.log, encoder, settings=settings),
+            "ties": qk.attack(obfuscated, fixed.queries, [*inputs.log_queries(), *swapped], encoder, attackers=QUIA),
+            "completed": qk.attack(obfuscated, fixed.queries, fixed.log, encoder, attackers=QUIA),
+            "not completed": qk.attack(
+                obfuscated, fixed.queries, inputs.log_queries(), encoder, inject=False, attackers=QUIA
+            ),
+            "nothing sent": qk.attack(without, fixed.queries, fixed.log, encoder, settings=settings, attackers=QUIA),
         }
     return {
         **{f"attack, {name}": frame for name, frame in ranks.items()},

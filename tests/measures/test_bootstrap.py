@@ -23,7 +23,7 @@ def test_every_attacker_meets_every_measure_of_utility() -> None:
     found = bootstrap_scores(risks, utilities, replicates=10)
     assert list(zip(found["attacker"], found["persona"], found["measure"], strict=True)) == [
         (*who, measure)
-        for who in (("QuIA", "lazy"), ("QuIA", "motivated"), ("Bayes", "motivated"))
+        for who in (("QuIA", "lazy"), ("QuIA", "motivated"), ("Bayes", "motivated"), ("strongest", "motivated"))
         for measure in ("nDCG@10", "SetR")
     ]
 

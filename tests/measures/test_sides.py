@@ -45,7 +45,7 @@ def test_curves_are_those_of_every_mechanism_attacker_persona_and_measure() -> N
     with pytest.raises(InputError, match="has no score RR of Bayes"):
         pair_sides(pd.concat([risks, risks.iloc[:1].assign(attacker="Bayes", measure="RR")]), utilities).curves()
     names = [curve.name for curve in pair_sides(risks, utilities).curves()]
-    risk_of = [("QuIA", "lazy"), ("Bayes", "lazy"), ("QuIA", "motivated")]
+    risk_of = [("QuIA", "lazy"), ("Bayes", "lazy"), ("QuIA", "motivated"), ("strongest", "lazy")]
     assert names == [(mechanism, *who, "nDCG@10") for mechanism in "AB" for who in risk_of]
 
 

@@ -217,13 +217,28 @@ def test_one_of_several_attackers_is_chosen_and_named() -> None:
     risks = result.scores[result.scores["side"] == "risk"]
     other = risks.assign(attacker="Bayes", score=risks["score"] / 2)
     both = replace(result, scores=pd.concat([result.scores, other], ignore_index=True))
-    first, second = (both.recommend(max_risk=0.4, attacker=name) for name in (None, "Bayes"))
+    first, second = (both.recommend(max_risk=0.4, attacker=name) for name in ("QuIA", "Bayes"))
     assert (first.attacker, first.persona, first.other_attackers) == ("QuIA", "active", ("Bayes",))
     assert (second.attacker, second.persona, second.other_attackers) == ("Bayes", "active", ("QuIA",))
     assert second.least_risky.risk == pytest.approx(first.least_risky.risk / 2)
     assert "a Bayes attacker who looks at ten guesses" in second.sentence
     assert any("against Bayes alone; the result also holds risks against QuIA" in note for note in second.notes)
     assert not any("alone" in note for note in result.recommend(max_risk=0.4).notes)
+
+
+def test_where_none_is_named_the_strongest_attacker_counts_at_every_setting() -> None:
+    result = make_result(60)
+    risks = result.scores[result.scores["side"] == "risk"]
+    # Another attacker that finds more under small values, and less under large ones.
+    tilted = risks.assign(attacker="Other", score=np.where(risks["value"] <= risks["value"].median(), 1.0, 0.0))
+    both = replace(result, scores=pd.concat([result.scores, tilted], ignore_index=True))
+    alone = {name: both.recommend(max_risk=0.5, attacker=name).settings for name in ("QuIA", "Other")}
+    advice = both.recommend(max_risk=0.5)
+    assert (advice.attacker, advice.other_attackers) == ("strongest", ("QuIA", "Other"))
+    assert advice.settings["risk"].tolist() == np.maximum(*(table["risk"] for table in alone.values())).tolist()
+    # The choice of the attacker is paid for: no bound is below that of any attacker on its own.
+    assert (advice.settings["risk_high"] >= np.maximum(*(table["risk_high"] for table in alone.values()))).all()
+    assert any("strongest attacker at each setting, of QuIA, Other" in note for note in advice.notes)
 
 
 def test_a_persona_given_as_attacker_still_works_and_says_so() -> None:

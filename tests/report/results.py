@@ -102,12 +102,12 @@ def without_originals(result: Result, held: int = 0) -> Result:
 
 
 def two_attackers(result: Result, name: str = "Words") -> Result:
-    """Return the result with a second attacker that is half as successful and guesses other texts."""
+    """Return the result with a second attacker that finds half of what the first misses, and guesses other texts."""
     scores, ranks, guesses = result.scores, result.ranks, result.guesses
     risks = scores[scores["side"] == "risk"]
     return replace(
         result,
-        scores=pd.concat([scores, risks.assign(attacker=name, score=risks["score"] / 2)], ignore_index=True),
+        scores=pd.concat([scores, risks.assign(attacker=name, score=(1 + risks["score"]) / 2)], ignore_index=True),
         ranks=pd.concat([ranks, ranks.assign(attacker=name, log_rank=ranks["log_rank"] + 1)], ignore_index=True),
         guesses=pd.concat(
             [guesses, guesses.assign(attacker=name, query="what " + guesses["query"], hit=0)], ignore_index=True

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from quipukit.measures.quipu import quipu_table
 from quipukit.report import narrative
+from quipukit.report.attacker_gaps import warning
 from quipukit.report.table_model import typeset
 from quipukit.report.views import views_of
 from tests.example_results import make_result
@@ -58,12 +59,14 @@ def test_the_ceiling_that_the_log_puts_on_risk_is_told(tmp_path: Path) -> None:
     assert "Nothing is recommended" in page and "Use " not in page.split("</article>")[0]
 
 
-def test_two_attackers_have_a_finding_each() -> None:
+def test_of_two_attackers_the_stronger_one_speaks() -> None:
     (view,) = views_of([two_attackers(only(make_result(), SMALL))])
     found = {finding.persona: finding for finding in narrative.findings(view)}
-    assert set(found) == set(view.labels) and len(found) == 6
-    assert found["Words lazy"].reads == found["QuIA lazy"].reads == "takes the first guess (P@1)"
-    for attacker in ("QuIA", "Words"):
-        advice = view.result.recommend(attacker=attacker, persona="active").sentence
-        assert found[f"{attacker} active"].within == advice
-    assert found["QuIA active"].within != found["Words active"].within
+    assert list(found) == view.headlines and len(found) == 3
+    assert found["strongest lazy"].reads == "takes the first guess (P@1)"
+    advice = view.result.recommend(persona="active").sentence
+    assert found["strongest active"].within == advice != view.result.recommend(attacker="QuIA").sentence
+    text = warning(view)
+    assert "QuIA alone misleads here" in text and "against Words" in text
+    (alone,) = views_of([only(make_result(), SMALL)])
+    assert warning(alone) == ""

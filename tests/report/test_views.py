@@ -75,16 +75,18 @@ def test_no_result() -> None:
 def test_two_attackers_are_named_with_their_personas(view: View) -> None:
     assert view.labels == ["lazy", "active", "motivated"] and view.attackers == ["QuIA"]
     (both,) = views_of([two_attackers(view.result)])
-    assert set(both.labels) == {f"{who} {how}" for who in ("QuIA", "Words") for how in view.labels}
-    assert (both.attacker("Words lazy"), both.persona("Words lazy")) == ("Words", "lazy")
+    assert set(both.labels) == {f"{who} {how}" for who in ("QuIA", "strongest") for how in view.labels}
+    assert (both.attacker("strongest lazy"), both.persona("strongest lazy")) == ("strongest", "lazy")
+    assert both.headlines == [f"strongest {how}" for how in view.labels] and view.headlines == view.labels
+    assert "Words" in set(both.strongest["attacker"]) and view.strongest.empty
     for label in view.labels:
         own, quia, words = (
             each.curve("CMP", name)["risk"].to_numpy()
-            for each, name in ((view, label), (both, f"QuIA {label}"), (both, f"Words {label}"))
+            for each, name in ((view, label), (both, f"QuIA {label}"), (both, f"strongest {label}"))
         )
-        assert np.array_equal(own, quia) and np.allclose(words, own / 2)
+        assert np.array_equal(own, quia) and np.allclose(words, (1 + own) / 2)
     scores = both.scores
-    assert len(scores) == 2 * len(view.scores) and set(scores["attacker"]) == {"QuIA", "Words"}
+    assert len(scores) == 2 * len(view.scores) and set(scores["attacker"]) == {"QuIA", "strongest"}
     known = view.scores.set_index(["mechanism", "persona"])["quipu"]
     mine = scores[scores["attacker"] == "QuIA"].set_index(["mechanism", "persona"])["quipu"]
     assert mine.to_dict() == known.to_dict(), "a second attacker changes nothing for the first"

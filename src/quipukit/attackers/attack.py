@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
     from quipukit.vectors.store import Vectors
 
-DEFAULT = ("QuIA",)
+DEFAULT = ("panel",)
 
 Stages = Callable[[str], Progress]
 

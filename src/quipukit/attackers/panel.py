@@ -18,7 +18,7 @@ from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.registry import attacker as bind
-from quipukit.attackers.registry import check_distinct
+from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.ties import rounded, tolerance
 from quipukit.encoders.base import Encoder
@@ -64,6 +64,7 @@ class Panel:
         """
         if isinstance(attackers, str | Spec | Attacker):
             attackers = [attackers]
+        attackers = with_panel(attackers)
         self.log = log
         self._store_of = store_of or _in_memory
         self._stored: dict[str, StoredEncoder] = {}

@@ -46,44 +46,40 @@ class Positional(Attacker):
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compare many at once: one product for the positions of several sets of texts."""
         for start in range(0, len(batch), _BATCH):
-            slots = [Slots.of(sent) for sent in batch[start : start + _BATCH]]
-            centers = [self._centers(one).astype(np.float32) for one in slots]
-            yield from in_threads(self._scored, zip(slots, tiled_products(centers, self._space.matrix), strict=True))
+            centers = [self._centers(Slots.of(sent)) for sent in batch[start : start + _BATCH]]
+            tables = tiled_products([one.directions for one in centers], self._space.matrix)
+            yield from in_threads(self._scored, zip(centers, tables, strict=True))
 
-    def _centers(self, slots: Slots) -> Floats:
-        """Return for every position the mean direction of its words, over the length of the mean, unknown words too."""
-        centers = np.zeros((slots.length, self.vectors.dimension))
+    def _centers(self, slots: Slots) -> "_Centers":
+        words = sorted({word for counts in slots.counts for word in counts})
+        number = {word: column for column, word in enumerate(words)}
+        shares = np.zeros((slots.length, len(words)))
         for row, counts in enumerate(slots.counts):
-            words = sorted(counts)
-            shares = np.array([counts[word] for word in words]) / sum(counts.values())
-            directions = self._space.directions(words).astype(np.float64)
-            unknown = ~directions.any(axis=1)
-            mean = shares @ directions
-            length = np.sqrt(mean @ mean + (shares[unknown] ** 2).sum())
-            centers[row] = mean / length if length > 0 else 0
-        return centers
+            for word, count in counts.items():
+                shares[row, number[word]] = count / counts.total()
+        directions = self._space.directions(words).astype(np.float64)
+        unknown = np.flatnonzero(~directions.any(axis=1))
+        # As if every unknown word had a direction of its own.
+        means, others = shares @ directions, shares[:, unknown]
+        lengths = np.sqrt((means**2).sum(axis=1, keepdims=True) + (others**2).sum(axis=1, keepdims=True))
+        scale = np.where(lengths > 0, lengths, 1.0)
+        in_log = [(column, self._space.tokens.number.get(words[word], -1)) for column, word in enumerate(unknown)]
+        return _Centers((means / scale).astype(np.float32), others / scale, [pair for pair in in_log if pair[1] >= 0])
 
-    def _scored(self, part: tuple[Slots, Singles]) -> Floats:
-        slots, table = part
-        for row, counts in enumerate(slots.counts):
-            self._add_unknown(table[row], counts)
-        tokens = self._space.tokens
-        return _aligned(table, tokens.ids, tokens.starts)
+    def _scored(self, part: "tuple[_Centers, Singles]") -> Floats:
+        centers, table = part
+        for column, word in centers.unknown_words:
+            table[:, word] = centers.unknown[:, column]
+        return _aligned(table, self._space.tokens.ids, self._space.tokens.starts)
 
-    def _add_unknown(self, cosines: Singles, counts: "dict[str, int]") -> None:
-        """Set the cosines of words without a vector that were sent."""
-        number, total = self._space.tokens.number, sum(counts.values())
-        words = sorted(counts)
-        unknown = {word: counts[word] / total for word in words if self.vectors.row(word) < 0}
-        if not unknown:
-            return
-        known = self._space.directions([word for word in words if word not in unknown]).astype(np.float64)
-        shares = np.array([counts[word] / total for word in words if word not in unknown])
-        mean = shares @ known if len(shares) else np.zeros(1)
-        length = np.sqrt(mean @ mean + sum(share**2 for share in unknown.values()))
-        for word, share in unknown.items():
-            if word in number:
-                cosines[number[word]] = share / length
+
+@dataclass(frozen=True)
+class _Centers:
+    """The mean direction of every position, and its cosines with words that have no vector."""
+
+    directions: Singles
+    unknown: Floats
+    unknown_words: "list[tuple[int, int]]"  # columns of ``unknown``, and the numbers of these words in the log
 
 
 @numba.njit(nogil=True, cache=True)

@@ -37,6 +37,10 @@ def built_in_attackers(folder: Path = Path(__file__).parent) -> dict[str, str]:
     }
 
 
+# Who attacks unless somebody is named: QuIA, as published, and all that know no more than it does, each strong where
+# others are weak. The risk that a report states is that of the strongest.
+PANEL = ("QuIA", "Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion")
+
 ATTACKERS = Registry("attacker", "quipukit.attackers", built_in_attackers())
 
 
@@ -88,9 +92,30 @@ def attacker(
     return made
 
 
+def with_panel(attackers: "Iterable[str | Spec | Attacker]") -> "list[str | Spec | Attacker]":
+    """Return attackers with the name ``panel`` replaced by those of the panel that are not named beside it.
+
+    >>> with_panel(["panel", "Mine"])
+    ['QuIA', 'Words', 'Positional', 'Lexical', 'MaxSim', 'Style', 'Fusion', 'Mine']
+    """
+    given = list(attackers)
+    others = {str(one).casefold() for one in given if isinstance(one, str)}
+    panel = [name for name in PANEL if name.casefold() not in others]
+    found: list[str | Spec | Attacker] = []
+    for one in given:
+        is_panel = isinstance(one, str) and one.casefold() == "panel"
+        found += [name for name in panel if name not in found] if is_panel else [one]
+    return found
+
+
 def check_distinct(attackers: Iterable[Attacker]) -> None:
     """Refuse attackers of which two have one name: a result could not tell them apart."""
     for name, count in Counter(repr(one.spec) for one in attackers).items():
+        if name == "strongest":  # see quipukit.measures.strongest
+            raise InputError(
+                "an attacker cannot be called 'strongest': the one with the highest risk is; rename it.",
+                argument="attackers",
+            )
         if count > 1:
             raise InputError(f"the attacker {name} is given twice; keep one.", argument="attackers")
 

@@ -17,7 +17,7 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles, WordSpace
 from quipukit.progress import Progress
-from quipukit.text import tokenize
+from quipukit.text import key, tokenize
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -48,7 +48,7 @@ class Style(Attacker):
         """Describe every query of the log, and find mean and covariance of its halves."""
         self._space = WordSpace.of(self.vectors, log.tokens)
         self._forms = log.tokens.derived("style", lambda: _forms(log.texts, log.tokens))
-        halves = np.array([zlib.crc32(text.encode()) % 2 for text in log.texts], np.int64)
+        halves = np.array([zlib.crc32(key(text).encode()) % 2 for text in log.texts], np.int64)
         self._halves = [np.flatnonzero(halves == half) for half in (0, 1)]
         self._moments = [self._moments_of(self._halves[1 - half]) for half in (0, 1)]
         self._learned: dict[tuple[str, ...], Floats] = {}
@@ -103,8 +103,12 @@ class _Moments:
 
 
 def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
-    """Return what queries look like, their words aside: how long they are, of what kind, how they are written."""
-    forms = np.zeros((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 5), np.float32)
+    """Return what queries look like, their words aside: how long they are, of what kind, how they are written.
+
+    Not their case: two texts that differ in case alone are one query, written as whoever came first wrote it, and that
+    may be the one who completed the log.
+    """
+    forms = np.zeros((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 4), np.float32)
     rows, lengths = np.arange(len(texts)), tokens.lengths
     forms[rows, np.minimum(lengths, _LONGEST)] = 1
     kind = np.array([QUESTIONS.index(word) if word in QUESTIONS else -1 for word in tokens.words] or [-1])
@@ -113,9 +117,9 @@ def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
     owner, words = np.repeat(rows, lengths), np.maximum(lengths, 1)
     letters = np.array([len(word) for word in tokens.words] or [0])
     small = np.array([word in _SMALL for word in tokens.words] or [False])
-    forms[:, -5] = np.bincount(owner, letters[tokens.ids], len(texts)) / words / 10
-    forms[:, -4] = np.bincount(owner, small[tokens.ids], len(texts)) / words
-    forms[:, -3:] = [(text.endswith("?"), text != text.lower(), bool(_DIGIT.search(text))) for text in texts] or 0
+    forms[:, -4] = np.bincount(owner, letters[tokens.ids], len(texts)) / words / 10
+    forms[:, -3] = np.bincount(owner, small[tokens.ids], len(texts)) / words
+    forms[:, -2:] = [(text.rstrip().endswith("?"), bool(_DIGIT.search(text))) for text in texts] or 0
     return forms
 
 

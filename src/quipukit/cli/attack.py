@@ -30,7 +30,10 @@ def attack(
         None, help="Take the originals from a collection: wordnet, irds:ID, a folder."
     ),
     attackers: list[str] = typer.Option(
-        ["QuIA"], "--attackers", metavar="NAME ...", help="Who attacks: QuIA, QuIA(encoder=NAME), or a plugin's."
+        ["panel"],
+        "--attackers",
+        metavar="NAME ...",
+        help="Who attacks: panel (all of the built-in ones that need only the log), QuIA, Words ..., or a plugin's.",
     ),
     encoder: str = typer.Option(
         "minilm",
@@ -118,11 +121,19 @@ def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, as_json: bool
     if as_tsv:
         print_tsv(means)
         return
+    caption = (
+        f"{', '.join(names)} with {encoder} against {facts.log_size:,} queries; of {facts.queries} originals the log "
+        f"held {facts.in_log}, {facts.injected} were added"
+    )
+    if facts.no_obfuscation:
+        caption += f"; {facts.no_obfuscation} time(s) a setting sent nothing for a query, which counts as risk 0"
     measures = [column for column in means.columns if column not in _NAMES]
+    if len(names) > 1:
+        _print_strongest(means, [name for name in measures if name != "median rank"], caption)
+        return
     rows = [
         [
             row["mechanism"],
-            *([row["attacker"]] if len(names) > 1 else []),
             plain(row["value"]) if row["parameter"] else "",
             str(row["N"]),
             plain(row["budget"]),
@@ -133,14 +144,30 @@ def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, as_json: bool
         ]
         for row in means.to_dict("records")
     ]
-    caption = (
-        f"{', '.join(names)} with {encoder} against {facts.log_size:,} queries; of {facts.queries} originals the log "
-        f"held {facts.in_log}, {facts.injected} were added"
-    )
-    if facts.no_obfuscation:
-        caption += f"; {facts.no_obfuscation} time(s) a setting sent nothing for a query, which counts as risk 0"
-    who = ["attacker"] if len(names) > 1 else []
-    print_table("", ["mechanism", *who, "value", "N", "N x epsilon", *measures], rows, caption)
+    print_table("", ["mechanism", "value", "N", "N x epsilon", *measures], rows, caption)
+
+
+def _print_strongest(means: "pd.DataFrame", measures: list[str], caption: str) -> None:
+    """Print the first attacker's risks beside those of whoever is the strongest; --tsv has every attacker."""
+    first = str(means["attacker"].iloc[0])
+    rows = []
+    for (mechanism, parameter, value), own in means.groupby(["mechanism", "parameter", "value"], sort=False):
+        base = own[own["attacker"] == first].iloc[0]
+        best = own.loc[own[measures[min(1, len(measures) - 1)]].idxmax(), "attacker"]
+        rows.append(
+            [
+                str(mechanism),
+                plain(value) if parameter else "",
+                str(base["N"]),
+                plain(base["budget"]),
+                *(f"{base[name]:.3f}" for name in measures),
+                *(f"{own[name].max():.3f}" for name in measures),
+                str(best) if own[measures].to_numpy().max() > 0 else "-",
+            ]
+        )
+    heads = [*(f"{first} {name}" for name in measures), *(f"at least {name}" for name in measures), "strongest"]
+    note = f"{caption}. At least: the risk against the strongest attacker, a lower bound; --tsv shows all of them"
+    print_table("", ["mechanism", "value", "N", "N x epsilon", *heads], rows, note)
 
 
 def _print_guesses(guesses: "pd.DataFrame") -> None:

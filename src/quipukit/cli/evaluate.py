@@ -51,7 +51,7 @@ def evaluate(
     reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
-    attackers: list[str] = typer.Option([], "--attackers", help="Who ranks the log; several. [QuIA]"),
+    attackers: list[str] = typer.Option([], "--attackers", help="Who ranks the log; several. [panel; a preset: QuIA]"),
     encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, static, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
@@ -196,7 +196,7 @@ def _options(given: dict[str, Any]) -> "Options":
         systems=_systems(given["retriever"], given["reranker"], chosen),
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
-        attackers=tuple(given["attackers"]) or ATTACKERS,
+        attackers=tuple(given["attackers"]) or (chosen.attackers if chosen else ATTACKERS),
         **named,
         **{name: given[name] for name in alike},
     )

@@ -27,11 +27,12 @@ class Preset:
     systems: tuple[tuple[str, str], ...]  # of a retriever and a re-ranker
     measures: tuple[str, ...]
     depth: int | None = None
+    attackers: tuple[str, ...] = ("QuIA",)  # the papers' own, for comparison with their numbers
 
 
 PRESETS = {
     "quipu2025": Preset(
-        "QuIPU (ECIR 2025): ten mechanisms over the whole grid, 50 variants, three personas of its attacker QuIA",
+        "QuIPU (ECIR 2025): ten mechanisms over the whole grid, 50 variants, its attacker QuIA alone",
         PAPER,
         (),
         50,

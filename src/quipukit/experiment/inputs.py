@@ -86,8 +86,10 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.
     completed = log.completed(queries["query"].tolist()) if options.inject else log
     encoder = objects.encoder if objects.encoder is not None else load_encoder(options.encoder)
+    # By Kerckhoffs's principle the attackers know the vectors that hide the words.
+    vectors = next((own for one in mechanisms if isinstance(own := getattr(one, "vectors", None), Vectors)), None)
     attackers = tuple(
-        objects.attackers[name] if name in objects.attackers else bind_attacker(name, encoder=encoder)
+        objects.attackers[name] if name in objects.attackers else bind_attacker(name, encoder=encoder, vectors=vectors)
         for name in options.attackers
     )
     check_distinct(attackers)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quipukit.attackers.registry import with_panel
 from quipukit.errors import InputError
 from quipukit.experiment.grid import REFERENCES
 from quipukit.measures.utility import parse_measures
@@ -19,7 +20,7 @@ from quipukit.specs import Spec, spec
 
 MEASURES = ("nDCG@10", "SetR")
 SYSTEMS = (SystemSpec("bm25", "minilm"),)
-ATTACKERS = ("QuIA",)
+ATTACKERS = ("panel",)
 
 # Which settings, attackers, seeds and numbers of variants are run, and not what is done with each: a finished run can
 # be extended by more of them.
@@ -71,6 +72,8 @@ class Options:
         for name in ("specs", "measures", "attackers"):
             given = getattr(self, name)
             self._set(name, (given,) if isinstance(given, str) else tuple(given))
+        # By their names: a run that is resumed has the attackers that it was begun with, whoever joins the panel later.
+        self._set("attackers", tuple(map(str, with_panel(self.attackers))))
         names: Sequence[str | Spec] = self.specs
         self._set("specs", tuple(one if isinstance(one, Spec) else spec(one) for one in names))
         given_n: Any = self.n

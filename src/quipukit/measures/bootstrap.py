@@ -39,26 +39,28 @@ def bootstrap_scores(
     seed: Seed = 0,
     order: Order = "parameter",
     hides_more: Mapping[str, str] | None = None,
+    attackers: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return QuIPU and hypervolume of every mechanism, attacker, persona and measure of utility, with intervals.
 
     ``risks`` and ``utilities`` are Scores, per query. Columns: mechanism, attacker, persona, measure, quipu, low, high,
     error (the standard error), hypervolume, hypervolume_low, hypervolume_high, queries. The hypervolume is over the
-    utility of Identity, as far as these queries know it, and over 1 where Identity is absent.
+    utility of Identity, as far as these queries know it, and over 1 where Identity is absent. ``attackers`` limits the
+    rows to some; where there are several, "strongest" is one of them.
 
     The ends of an interval are NaN where the queries cannot determine them: where all say the same, and where the
     attacker found fewer than two queries at any setting, for draws of queries know nothing of hits that none of them
     had.
     """
     sides = pair_sides(risks, utilities, hides_more)
-    curves = sides.curves()
+    curves = _curves(sides, attackers)
     values, volumes = (_per_query(sides, curves, score) for score in (_quipu(order), hypervolume))
     # One call, so that both scores are of the same draws.
     both = np.column_stack([values, volumes])
     most = np.concatenate([_reaches(sides, curves, order), np.ones(len(curves))])
     least = np.concatenate([-most[: len(curves)], np.zeros(len(curves))])
     drawn = studentized_intervals(both, level, limits=(least, most), replicates=replicates, seed=seed)
-    enough = [(sides.risk.columns(curve.risk_columns).scores > 0).any(axis=1).sum() >= LEAST_FOUND for curve in curves]
+    enough = [(sides.risk_of(curve).scores > 0).any(axis=1).sum() >= LEAST_FOUND for curve in curves]
     ends = [np.where(enough * 2, end, np.nan) for end in drawn]
     bounds, volume_ends = ([end[part] for end in ends] for part in np.split(np.arange(len(both.T)), 2))
     error = values.std(axis=0) / np.sqrt(len(values))
@@ -79,6 +81,7 @@ def compare(
     order: Order = "parameter",
     hides_more: Mapping[str, str] | None = None,
     score: Score = "quipu",
+    attackers: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return the paired differences of QuIPU scores between mechanisms, and whether chance explains them.
 
@@ -90,7 +93,7 @@ def compare(
     attacker, persona and measure. With fewer than 20 queries, mind what docs/reliability.md says.
     """
     sides = pair_sides(risks, utilities, hides_more)
-    curves = sides.curves()
+    curves = _curves(sides, attackers)
     values = _per_query(sides, curves, _quipu(order) if score == "quipu" else hypervolume)
     reaches = _reaches(sides, curves, order) if score == "quipu" else np.full(len(curves), 0.5)
     known = list(dict.fromkeys(curve.mechanism for curve in curves))
@@ -113,6 +116,10 @@ def compare(
         ]
     columns = ["first", "second", *CURVE_NAME[1:], "difference", "low", "high", "p", "p_holm", "queries"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _curves(sides: Sides, attackers: Sequence[str] | None) -> list[Curve]:
+    return [curve for curve in sides.curves() if attackers is None or curve.attacker in attackers]
 
 
 def holm(p_values: ArrayLike) -> list[float]:
@@ -149,7 +156,7 @@ def reach(risk: Side, utility: Side, order: Order = "parameter") -> float:
 
 
 def _reaches(sides: Sides, curves: Sequence[Curve], order: Order) -> Floats:
-    own = ((sides.risk.columns(curve.risk_columns), sides.utility.columns(curve.utility_columns)) for curve in curves)
+    own = ((sides.risk_of(curve), sides.utility_of(curve)) for curve in curves)
     return np.array([reach(*pair, order) for pair in own])
 
 
@@ -159,13 +166,11 @@ def _quipu(order: Order) -> Statistic:
 
 def _per_query(sides: Sides, curves: Sequence[Curve], statistic: Statistic) -> Floats:
     """Return numbers per query (rows) whose means are the scores of the curves (columns)."""
-    originals = {
-        curve.measure: sides.utility.columns(curve.utility_columns) for curve in curves if curve.mechanism == ORIGINAL
-    }
+    originals = {curve.measure: sides.utility_of(curve) for curve in curves if curve.mechanism == ORIGINAL}
     columns = [
         per_query(
-            sides.risk.columns(curve.risk_columns),
-            sides.utility.columns(curve.utility_columns),
+            sides.risk_of(curve),
+            sides.utility_of(curve),
             statistic,
             originals.get(curve.measure),
         )

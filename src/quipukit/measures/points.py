@@ -25,14 +25,14 @@ def points(
 
     A risk is the mean over the queries that have one, which is every query sent, and a utility over those that have
     one, which is every query judged; a query that a setting has no score for counts 0. ``persona`` is lazy, active or
-    motivated: which of the attacker's risks it is. ``strategies`` maps mechanisms to theirs, ``hides_more`` to which of
-    their values hide more (what the class says, where it is not given).
+    motivated: which of the attacker's risks it is. Where there are several attackers, further rows are of the one that
+    is the strongest at each setting, as attacker "strongest". ``strategies`` maps mechanisms to theirs, ``hides_more``
+    to which of their values hide more (what the class says, where it is not given).
     """
     sides = pair_sides(risks, utilities, hides_more)
     rows = []
-    risk, utility = sides.risk.means, sides.utility.means
     for curve in sides.curves():
-        r, u = risk[list(curve.risk_columns)], utility[list(curve.utility_columns)]
+        r, u = sides.risk_of(curve).means, sides.utility_of(curve).means
         names = (collection, curve.mechanism, (strategies or {}).get(curve.mechanism, ""), curve.parameter)
         rows += [
             (*names, value, sides.hides_more[curve.mechanism], curve.attacker, curve.persona, curve.measure, *means)

@@ -13,6 +13,7 @@ from quipukit.errors import InputError
 from quipukit.frames import SCORES, SETTING, from_most_hidden
 from quipukit.measures.intervals import Floats
 from quipukit.measures.risk import persona_of
+from quipukit.measures.strongest import STRONGEST
 from quipukit.registry import HidesMore, directions
 from quipukit.specs import format_value
 
@@ -50,6 +51,39 @@ class Side:
             return np.broadcast_to(self.means, self.scores.shape)
         left = (total - self.scores) / (count - 1)
         return np.where(self.known[:, None], left, self.means)
+
+
+@dataclass(frozen=True, eq=False)
+class HighestSide(Side):
+    """The strongest of several attackers at every setting: means are the highest of theirs, whoever is left out.
+
+    So what follows from the means allows for the choice: with other queries another attacker may be the strongest.
+    ``scores`` are those of the attacker chosen by all queries.
+    """
+
+    rivals: tuple[Side, ...] = ()
+
+    @classmethod
+    def of(cls, rivals: "Sequence[Side]") -> "HighestSide":
+        """Choose the attacker with the highest mean at every setting."""
+        best = np.argmax([rival.means for rival in rivals], axis=0)
+        scores = [rivals[number].scores[:, column] for column, number in enumerate(best)]
+        return cls(np.column_stack(scores), rivals[0].known, tuple(rivals))
+
+    @property
+    def means(self) -> Floats:
+        """Return the highest mean of every column."""
+        highest: Floats = np.max([rival.means for rival in self.rivals], axis=0)
+        return highest
+
+    def columns(self, numbers: Sequence[int]) -> "HighestSide":
+        """Return some of the columns."""
+        return HighestSide.of([rival.columns(numbers) for rival in self.rivals])
+
+    def without_each(self) -> Floats:
+        """Return the highest means that are left when one query is left out."""
+        highest: Floats = np.max([rival.without_each() for rival in self.rivals], axis=0)
+        return highest
 
 
 def score_matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Side, list[tuple[Any, ...]]]:
@@ -95,11 +129,18 @@ def grids(
             curves[0].risk_measure,
             tuple(sides.qids),
             tuple((curve.mechanism, curve.parameter, value) for curve in curves for value in curve.values),
-            sides.risk.columns([column for curve in curves for column in curve.risk_columns]),
+            _joined_risks(sides, curves),
             sides.utility.columns([column for curve in curves for column in curve.utility_columns]),
         )
         for key, curves in grouped.items()
     }
+
+
+def _joined_risks(sides: "Sides", curves: "Sequence[Curve]") -> Side:
+    """Return the risks of several curves of one attacker as one table."""
+    rivals = zip(*(curve.rivals for curve in curves), strict=True)
+    joined = [sides.risk.columns([column for columns in own for column in columns]) for own in rivals]
+    return HighestSide.of(joined) if len(joined) > 1 else joined[0]
 
 
 @dataclass(frozen=True)
@@ -113,7 +154,7 @@ class Curve:
     persona: str
     measure: str
     risk_measure: str
-    risk_columns: tuple[int, ...]
+    rivals: tuple[tuple[int, ...], ...]  # the columns of its attacker's risks; of the strongest, those of each
     utility_columns: tuple[int, ...]
 
     @property
@@ -133,11 +174,22 @@ class Sides:
     utility_columns: list[tuple[Any, ...]]
     hides_more: Mapping[str, HidesMore]
 
+    def risk_of(self, curve: Curve) -> Side:
+        """Return the risks of a curve."""
+        return _joined_risks(self, [curve])
+
+    def utility_of(self, curve: Curve) -> Side:
+        """Return the utilities of a curve."""
+        return self.utility.columns(curve.utility_columns)
+
     def curves(self) -> list[Curve]:
-        """Return every curve: each mechanism with each attacker, persona and measure of utility."""
+        """Return every curve: each mechanism with each attacker, persona and measure of utility.
+
+        Where there are several attackers, the last of them is the strongest at every setting (`STRONGEST`).
+        """
         risk_at = {column: number for number, column in enumerate(self.risk_columns)}
         utility_at = {column: number for number, column in enumerate(self.utility_columns)}
-        attackers = list(dict.fromkeys(column[3:] for column in self.risk_columns))
+        attackers = self._attackers()
         measures = list(dict.fromkeys(column[3:] for column in self.utility_columns))
         settings: dict[str, dict[float, str]] = {}
         for mechanism, parameter, value, *_ in self.risk_columns:
@@ -147,7 +199,7 @@ class Sides:
             order = np.argsort(from_most_hidden(list(named), self.hides_more[mechanism]))
             values = tuple(list(named)[place] for place in order)
             grid = [(mechanism, named[value], value) for value in values]
-            for (attacker, risk), (_, measure) in itertools.product(attackers, measures):
+            for (attacker, risk, names), (_, measure) in itertools.product(attackers, measures):
                 curves.append(
                     Curve(
                         mechanism,
@@ -157,18 +209,27 @@ class Sides:
                         persona_of(risk),
                         measure,
                         risk,
-                        tuple(_column(risk_at, (*setting, attacker, risk)) for setting in grid),
+                        tuple(tuple(_column(risk_at, (*setting, name, risk)) for setting in grid) for name in names),
                         tuple(_column(utility_at, (*setting, "", measure)) for setting in grid),
                     )
                 )
         return curves
+
+    def _attackers(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Return every attacker and measure of risk, with the names of those behind it."""
+        pairs = list(dict.fromkeys(column[3:] for column in self.risk_columns))
+        found = [(name, risk, (name,)) for name, risk in pairs]
+        by_measure: dict[str, list[str]] = {}
+        for name, risk in pairs:
+            by_measure.setdefault(risk, []).append(name)
+        return found + [(STRONGEST, risk, tuple(names)) for risk, names in by_measure.items() if len(names) > 1]
 
 
 def pair_sides(risks: pd.DataFrame, utilities: pd.DataFrame, hides_more: Mapping[str, str] | None = None) -> Sides:
     """Return the scores of both sides, checked: every setting must have a risk and a utility."""
     sides = {}
     for name, frame in (("risk", risks), ("utility", utilities)):
-        checked = SCORES.check(frame)
+        checked = SCORES.check(frame[frame["attacker"] != STRONGEST] if "attacker" in frame else frame)
         wrong = checked[checked["side"] != name]
         if len(wrong):
             raise InputError(f"the scores of {name} hold rows of side {wrong['side'].iloc[0]!r}; swap or filter them.")

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail, upper_bounds
+from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail
 from quipukit.measures.resampling import flip_bound
 from quipukit.measures.risk import are_hits, is_persona
-from quipukit.measures.sides import Grid, grids
+from quipukit.measures.sides import Grid, HighestSide, grids
+from quipukit.measures.strongest import STRONGEST, strongest_bounds
 from quipukit.recommend.kept import kept_shares, original_utility, reference_utilities
 from quipukit.recommend.model import SLACK, Choice, Recommendation
 
@@ -39,11 +40,11 @@ def recommend(
     """Return the setting of highest mean utility among those certified to have a risk of at most ``max_risk``.
 
     ``persona`` is lazy (one guess), active (ten; the default) or motivated (reads on), or another of the result's;
-    ``attacker`` is one of the result's, the first where none is named. ``min_utility`` asks for that much mean utility
-    too; ``measure`` and ``system`` default to the first. The references (Identity, Random) compete only with
-    ``include_references``. Of equal utilities the lower risk wins. In a sweep over N, ``n`` is the one that is looked
-    at, the largest where none is named. What certified means, and what it does not, stands at the top of
-    `quipukit.recommend`.
+    ``attacker`` is one of the result's; where none is named, at every setting the strongest of all, with bounds that
+    hold for all of them at once. ``min_utility`` asks for that much mean utility too; ``measure`` and ``system`` are
+    the first where none is named. The references (Identity, Random) compete only with ``include_references``. Of equal
+    utilities the lower risk wins. In a sweep over N, ``n`` is the one that is looked at, the largest where none is
+    named. What certified means, and what it does not, stands at the top of `quipukit.recommend`.
     """
     for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
         if limit is not None and not 0 <= limit <= 1:
@@ -63,7 +64,9 @@ def recommend(
     hits = are_hits(grid.risk_measure, len(result.seeds))
     risk, utility = grid.risk.columns(candidates), grid.utility.columns(candidates)
     # An original that the log lacks cannot be found, and says nothing about those that can.
-    found_out = risk.scores[risk.known & np.isin(grid.qids, sorted(result.in_log))]
+    held = risk.known & np.isin(grid.qids, sorted(result.in_log))
+    rivals = [rival.scores[held] for rival in (risk.rivals if isinstance(risk, HighestSide) else (risk,))]
+    found_out = risk.scores[held]
     r, u = risk.means, utility.means
     floor = 0.0 if min_utility is None else min_utility
     original = original_utility(grid)
@@ -71,7 +74,7 @@ def recommend(
     table = pd.DataFrame([grid.settings[number] for number in candidates], columns=list(SETTING))
     columns = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing"]
     table = table.merge(result.settings[columns], on=list(SETTING), validate="1:1").astype({"private": bool})
-    high = upper_bounds(found_out, alpha, hits=hits)
+    high = strongest_bounds(rivals, alpha, hits=hits)
     table = table.assign(
         risk=r,
         risk_high=high,
@@ -91,7 +94,7 @@ def recommend(
         return choices[number] if number >= 0 else None
 
     def needs(number: int) -> float:
-        return queries_needed(found_out[:, number], max_risk, alpha, hits=hits)
+        return queries_needed(found_out[:, number], max_risk, alpha / len(rivals), hits=hits)
 
     best, second, gain = pick(high), -1, None
     if best >= 0:
@@ -124,7 +127,7 @@ def recommend(
         candidate_needs=needs(candidate) if candidate >= 0 else None,
         least_risky=choices[by_risk[0]],
         least_needs=needs(by_risk[0]),
-        any_needs=queries_needed(np.zeros(1), max_risk, alpha, hits=hits),
+        any_needs=queries_needed(np.zeros(1), max_risk, alpha / len(rivals), hits=hits),
         within_risk=choice(pick(r, 0.0)),
         within_utility=choice(reaching[0] if reaching else -1),
         settings=table,
@@ -193,10 +196,10 @@ def _grid(
     if attacker is not None and persona is None and attacker not in attackers and is_persona(attacker):
         warn_deprecated(f"attacker={attacker!r} is deprecated: it is a persona; write persona={attacker!r}.")
         attacker, persona = None, attacker
-    attacker, persona = attacker or attackers[0], persona or "active"
+    attacker, persona = attacker or (STRONGEST if STRONGEST in attackers else attackers[0]), persona or "active"
     if attacker not in attackers:
         raise InputError(f"there is no attacker {attacker!r}; the result has {', '.join(attackers)}.")
     if (attacker, persona) not in by_risk:
         known = ", ".join(own for name, own in by_risk if name == attacker)
         raise InputError(f"there is no persona {persona!r}; the result has {known}.")
-    return by_risk[attacker, persona], tuple(name for name in attackers if name != attacker)
+    return by_risk[attacker, persona], tuple(name for name in attackers if name not in (attacker, STRONGEST))

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quipukit.measures.resampling import FEW
+from quipukit.measures.strongest import STRONGEST
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def _seen(advice: "Recommendation", choice: "Choice") -> str:
 def _guessed(advice: "Recommendation", choice: "Choice") -> str:
     who = f"{advice.attacker} attacker" if advice.other_attackers else "attacker"
     who = f"{'an' if who[0].lower() in 'aeiou' else 'a'} {who}"
+    if advice.attacker == STRONGEST:
+        who = f"the strongest of {len(advice.other_attackers)} attackers"
     if advice.persona == "motivated":
         return f"for {who} who reads on until the query comes, its mean reciprocal rank is {choice.risk:.2f}"
     reads = {"lazy": "one guess", "active": "ten guesses"}
@@ -148,7 +151,8 @@ def _meaning(advice: "Recommendation") -> str:
     if advice.best is None:
         return ""
     return (
-        f"{CERTIFIED[0].upper()}{CERTIFIED[1:]} holds for queries like these, this attacker and this log. It allows "
+        f"{CERTIFIED[0].upper()}{CERTIFIED[1:]} holds for queries like these, "
+        f"{'these attackers' if advice.attacker == STRONGEST else 'this attacker'} and this log. It allows "
         f"for the choice among the {_settings(advice)} of this result, not for settings, attackers or budgets that "
         "were dropped after a look at their risks. It is no theorem."
     )
@@ -158,6 +162,11 @@ def _others(advice: "Recommendation") -> str:
     if not advice.other_attackers:
         return ""
     others = ", ".join(advice.other_attackers)
+    if advice.attacker == STRONGEST:
+        return (
+            f"Risks are those of the strongest attacker at each setting, of {others}: the risk is at least that. Their "
+            "bounds hold for all of them at once; an attacker that is not among them may find more."
+        )
     return f"This is the risk against {advice.attacker} alone; the result also holds risks against {others}."
 
 

@@ -52,7 +52,9 @@ def _view(view: View, examples: bool) -> dict[str, Any]:
         "name": view.name,
         "judged": view.judged,
         "measure": view.measure,
-        "attackers": [{"name": label, "risk": risk_name(label)} for label in view.labels],
+        "attackers": [
+            {"name": label, "risk": risk_name(label)} for label in dict.fromkeys([*view.headlines, *view.labels])
+        ],
         "several": len(view.attackers) > 1,
         "mechanisms": [_mechanism(view, name) for name in view.mechanisms],
         "references": [_mechanism(view, name) for name in view.references],

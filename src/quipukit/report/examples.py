@@ -45,7 +45,7 @@ def examples_of(view: View) -> list[dict[str, Any]]:
         guesses.setdefault(tuple(key), []).append((query, bool(hit)))
     ranks = of_seed(result.ranks)[[*keys, "attacker", "log_rank"]].to_numpy()
     ranked = {tuple(key): rank for *key, rank in ranks}
-    attackers = [name for name in view.attackers if name in set(rows["attacker"])]
+    attackers = [name for name in view.result.attackers if name in set(rows["attacker"])]
 
     def attack(mechanism: str, value: float, qid: str, attacker: str) -> dict[str, Any]:
         key = (mechanism, value, qid, attacker)

@@ -51,7 +51,7 @@ def findings(view: View) -> list[Finding]:
             leaders=tuple(_leader(view, label, score) for score in SCORES),
             within=_within(view, label),
         )
-        for label in view.labels
+        for label in view.headlines
     ]
 
 
@@ -99,7 +99,7 @@ def sweep(view: View) -> str:
 def safest(view: View) -> list[tuple[str, str]]:
     """Return, for a view without utility, the lowest risk against every persona and its setting."""
     lines = []
-    for label in view.labels:
+    for label in view.headlines:
         rows = view.points[(view.points["label"] == label) & view.points["mechanism"].isin(view.mechanisms)]
         if len(rows):
             row = rows.loc[rows["risk"].idxmin()]

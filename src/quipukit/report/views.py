@@ -12,12 +12,19 @@ import pandas as pd
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
 from quipukit.measures.bootstrap import Score, compare
-from quipukit.measures.intervals import LEVEL, mean_intervals, tail, upper_bounds
+from quipukit.measures.intervals import LEVEL, Floats, mean_intervals, tail
 from quipukit.measures.points import points as join_points
 from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import are_hits, persona_of, risk_label
 from quipukit.measures.sides import Side, score_matrix
+from quipukit.measures.strongest import (
+    STRONGEST,
+    strongest_bounds,
+    strongest_intervals,
+    strongest_names,
+    strongest_risks,
+)
 from quipukit.report.names import run_names
 from quipukit.results import NO_ORIGINALS, Result
 
@@ -57,6 +64,11 @@ class View:
         """Return the labels of all attackers and personas, in the order of the scores: lazy, active, motivated."""
         return list(self._pairs)
 
+    @property
+    def headlines(self) -> list[str]:
+        """Return the labels that conclusions are drawn from: of several attackers, those of the strongest."""
+        return [label for label in self.labels if self.attacker(label) == STRONGEST] or self.labels
+
     def attacker(self, label: str) -> str:
         """Return the attacker behind a label."""
         return self._pairs[label][0]
@@ -67,7 +79,7 @@ class View:
 
     @functools.cached_property
     def attackers(self) -> list[str]:
-        """Return the attackers of the result: those who ranked the log."""
+        """Return the attackers that the report shows: the only one, or the first and the strongest of all."""
         return list(dict.fromkeys(self._risks["attacker"]))
 
     @functools.cached_property
@@ -102,14 +114,40 @@ class View:
         seeds = len(self.result.seeds)
         alpha = 2 * tail(LEVEL) / max(1, int(self.result.settings["mechanism"].isin(self.mechanisms).sum()))
         parts = []
-        for (_, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
+        for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
             hits = are_hits(str(measure), seeds)
             means, side = _means(rows, "risk", hits)
             means.insert(means.columns.get_loc("attacker") + 1, "persona", persona_of(str(measure)))
+            rivals = [side.scores]
+            if attacker == STRONGEST:
+                rivals = self._rivals(str(measure), means)
+                low, high = strongest_intervals(rivals, hits)
+                means = means.assign(risk_low=low, risk_high=high)
             held = np.isin(sorted(set(rows["qid"])), sorted(self.result.in_log))
-            bound = upper_bounds(side.scores[held], alpha, hits=hits) if held.any() else np.nan
+            bound = strongest_bounds([one[held] for one in rivals], alpha, hits=hits) if held.any() else np.nan
             parts.append(means.assign(risk_bound=bound))
         return self._labeled(pd.concat(parts, ignore_index=True))
+
+    def _rivals(self, measure: str, settings: pd.DataFrame) -> list[Floats]:
+        """Return the risks of every attacker, a row per query and a column per setting, in the order of a table."""
+        risks = self.result.risks()
+        own = risks[risks["measure"] == measure]
+        qids = sorted(set(own["qid"]))
+        wanted = settings[list(SETTING)].itertuples(index=False, name=None)
+        places = {setting: number for number, setting in enumerate(wanted)}
+        found = []
+        for _, rows in own.groupby("attacker", sort=False):
+            side, columns = score_matrix(rows, qids)
+            scores = np.zeros((len(qids), len(places)))
+            scores[:, [places[column[:3]] for column in columns]] = side.scores
+            found.append(scores)
+        return found
+
+    @functools.cached_property
+    def strongest(self) -> pd.DataFrame:
+        """Return who is the strongest attacker at every setting, per measure of risk; empty where there is only one."""
+        names = strongest_names(self.result.risks())
+        return names if len(self.result.attackers) > 1 else names.iloc[:0]
 
     @functools.cached_property
     def points(self) -> pd.DataFrame:
@@ -171,12 +209,13 @@ class View:
         parts = []
         for score in SCORES:
             table = compare(
-                self._risks,
+                self.result.risks(),
                 self._utilities,
                 mechanisms=self.mechanisms,
                 replicates=replicates,
                 hides_more=self.result.hides_more,
                 score=score,
+                attackers=self.attackers,
             )
             table = self._labeled(table)
             table.insert(0, "score", score)
@@ -191,7 +230,7 @@ class View:
 
     @functools.cached_property
     def _scored(self) -> pd.DataFrame:
-        table = self._labeled(self.result.quipu(self.system, self.measure))
+        table = self._labeled(self.result.quipu(self.system, self.measure, attackers=self.attackers))
         companions = quipu_table(self._joined).drop(columns=["collection", "quipu", "hypervolume"])
         table = table.merge(companions, on=["mechanism", "attacker", "persona", "measure"])
         if not self.result.in_log:
@@ -236,7 +275,12 @@ class View:
 
     @functools.cached_property
     def _risks(self) -> pd.DataFrame:
-        return self.result.risks()
+        """Return the risks that the report shows: of the first attacker and, of several, of the strongest."""
+        risks = self.result.risks()
+        if len(self.result.attackers) < 2:
+            return risks
+        first = risks[risks["attacker"] == self.result.attackers[0]]
+        return pd.concat([first, strongest_risks(risks)], ignore_index=True)
 
     @functools.cached_property
     def _all_utilities(self) -> pd.DataFrame:
@@ -250,7 +294,8 @@ class View:
     @functools.cached_property
     def _joined(self) -> pd.DataFrame:
         strategies, hides_more = self.result.strategies, self.result.hides_more
-        return join_points(self._risks, self._utilities, self.name, strategies, hides_more)
+        points = join_points(self.result.risks(), self._utilities, self.name, strategies, hides_more)
+        return points[points["attacker"].isin(self.attackers)].reset_index(drop=True)
 
     @functools.cached_property
     def _rows(self) -> dict[tuple[str, str], dict[str, Any]]:

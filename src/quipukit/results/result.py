@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,21 +210,26 @@ class Result:
         *,
         level: float = LEVEL,
         replicates: int = REPLICATES,
+        attackers: "Sequence[str] | None" = None,
     ) -> pd.DataFrame:
         """Return QuIPU and hypervolume of every mechanism, attacker and persona, with intervals and spread over seeds.
 
         One row per mechanism, attacker and persona, and in a sweep per N. Columns: strategy, mechanism, attacker,
         persona, measure, quipu, low, high, error, hypervolume, hypervolume_low, hypervolume_high, queries, seeds,
         seed_low, seed_high (the least and the largest QuIPU score of a single seed; NaN where there is one seed only).
+        Where there are several attackers, "strongest" is a further one: whoever finds most at each setting.
+        ``attackers`` limits the rows to some.
         """
         measure = self.measure_named(measure)
         if self.is_sweep:
-            return self._per_n(lambda one: one.quipu(system, measure, level=level, replicates=replicates))
-        table = self._scored(system, measure, None, level, replicates)
+            return self._per_n(
+                lambda one: one.quipu(system, measure, level=level, replicates=replicates, attackers=attackers)
+            )
+        table = self._scored(system, measure, None, level, replicates, attackers)
         names = ["mechanism", "attacker", "persona"]
         spread = table[names].assign(seed_low=float("nan"), seed_high=float("nan"))
         if len(self.seeds) > 1:
-            each = pd.concat([self._scored(system, measure, seed, level, 1) for seed in self.seeds])
+            each = pd.concat([self._scored(system, measure, seed, level, 1, attackers) for seed in self.seeds])
             grouped = each.groupby(names, sort=False)["quipu"]
             spread = grouped.agg(seed_low="min", seed_high="max").reset_index()
         table = table.merge(spread, on=names).assign(seeds=len(self.seeds))
@@ -269,12 +274,23 @@ class Result:
         return pd.concat(tables, ignore_index=True)
 
     def _scored(
-        self, system: str | None, measure: str, seed: int | None, level: float, replicates: int
+        self,
+        system: str | None,
+        measure: str,
+        seed: int | None,
+        level: float,
+        replicates: int,
+        attackers: "Sequence[str] | None",
     ) -> pd.DataFrame:
         utilities = self.utilities(system, seed)
         chosen = utilities[utilities["measure"] == measure]
         return bootstrap_scores(
-            self.risks(seed), chosen, level=level, replicates=replicates, hides_more=self.hides_more
+            self.risks(seed),
+            chosen,
+            level=level,
+            replicates=replicates,
+            hides_more=self.hides_more,
+            attackers=attackers,
         )
 
     def _side(self, side: str, system: str, seed: int | None) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from tests.report.pages import digests, own_part
 from tests.report.results import SMALL, only
 from tests.report.sections.test_base import Lengths
 
-BUILT_IN = ["short", "scores", "plane", "parameter", "radar", "examples", "formal", "run", "limits"]
+BUILT_IN = ["short", "scores", "attackers", "plane", "parameter", "radar", "examples", "formal", "run", "limits"]
 
 
 def test_every_module_is_found_and_sorted() -> None:

@@ -193,7 +193,7 @@ def test_another_measure() -> None:
 
 def test_columns_of_two_attackers(view: View) -> None:
     table = tables.table_1(views_of([two_attackers(view.result)]))
-    assert len(table.headings) == 1 + 2 * 2 * 3 and {"QuIA lazy QuIPU", "Words motivated HV"} <= set(table.headings)
+    assert len(table.headings) == 1 + 2 * 2 * 3 and {"QuIA lazy QuIPU", "strongest motivated HV"} <= set(table.headings)
     assert tables.table_1([view]).headings[1:3] == ("lazy QuIPU", "lazy HV")
     pairs = set(zip(table.frame["attacker"], table.frame["persona"], strict=True))
-    assert ("Words", "active") in pairs and "label" not in table.frame
+    assert ("strongest", "active") in pairs and "label" not in table.frame

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quipukit.report import narrative
+from quipukit.report.attacker_gaps import warning
 from quipukit.report.sections.base import ReportData, Section
 from quipukit.report.views import View
 
@@ -23,6 +24,7 @@ class Short(Section):
 def _summary(view: View) -> dict[str, Any]:
     return {
         "lead": narrative.lead(view),
+        "warning": warning(view),
         "sweep": narrative.sweep(view),
         "findings": narrative.findings(view) if view.judged else [],
         "safest": narrative.safest(view) if not view.judged else [],

@@ -1,5 +1,6 @@
 """The tables of the report, one file per table: each function returns a `ReportTable`."""
 
+from quipukit.report.tables.attackers import attackers
 from quipukit.report.tables.companions import companions
 from quipukit.report.tables.formal import formal
 from quipukit.report.tables.points import POOLS_MUCH, points
@@ -14,6 +15,7 @@ __all__ = [
     "POOLS_MUCH",
     "SINGLE",
     "WORSE",
+    "attackers",
     "companions",
     "equal_privacy",
     "formal",

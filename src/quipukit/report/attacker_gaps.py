@@ -1,0 +1,36 @@
+"""Where the first attacker and the strongest part, in words."""
+
+from quipukit.measures.strongest import Gap, gaps
+from quipukit.report.table_model import number
+from quipukit.report.views import View
+from quipukit.report.wording import join
+from quipukit.specs import format_value
+
+
+def main_measure(view: View) -> str:
+    """Return R@10, or the first measure of risk where it was not measured."""
+    measures = list(dict.fromkeys(view.result.risks()["measure"]))
+    return "R@10" if "R@10" in measures else str(measures[0])
+
+
+def warning(view: View) -> str:
+    """Return in words where the first attacker and the strongest part; empty where they agree."""
+    measure = main_measure(view)
+    found = [gap for gap in gaps(view.result.risks(), measure) if gap.mechanism in view.mechanisms]
+    if not found:
+        return ""
+    widest = max(found, key=lambda gap: gap.risk - gap.first_risk)
+    count = int(view.settings["mechanism"].isin(view.mechanisms).sum())
+    who = join(list(dict.fromkeys(gap.attacker for gap in found)))
+    return (
+        f"{found[0].first} alone misleads here: at {len(found)} of {count} settings a stronger attacker ({who}) finds "
+        f"at least a tenth of the queries more. {_example(widest)}"
+    )
+
+
+def _example(gap: Gap) -> str:
+    setting = f"{gap.mechanism} at {gap.parameter} {format_value(gap.value)}" if gap.parameter else gap.mechanism
+    return (
+        f"The widest gap is at {setting}: {gap.measure} is {number(gap.first_risk)} against {gap.first} and at least "
+        f"{number(gap.risk)} against {gap.attacker}."
+    )
