@@ -8,12 +8,14 @@ import pytest
 
 import quipukit as qk
 from quipukit.attackers.base import KnownLog, KnownSetting, Sent
-from quipukit.attackers.bayes import Bayes, log_mean_exp, scores_of_posterior
+from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.distancelaws import DistanceLaw, Normalizers, Weights
 from quipukit.attackers.laws import Laws
 from quipukit.attackers.logsites import LogSites, Observed
 from quipukit.attackers.noiselaws import NoiseLaw, Responses
 from quipukit.attackers.positional import Positional
+from quipukit.attackers.posterior import log_mean_exp, scores_of_posterior
+from quipukit.attackers.support import Support
 from quipukit.attackers.supports import SupportLaw
 from quipukit.attackers.tables import Uniform
 from quipukit.attackers.words import Words
@@ -57,7 +59,7 @@ def test_nobody_beats_it_on_queries_from_its_prior(spec):
     words, sent = toy.sample(one, COUNTED, count)
     asked = pd.DataFrame({"qid": [str(number) for number in range(count)], "query": words})
     log = [word for word, times in zip(toy.WORDS, toy.COUNTS, strict=True) for _ in range(times)]
-    attackers = [Bayes(vectors=PLACES), Words(vectors=PLACES), Positional(vectors=PLACES)]
+    attackers = [Bayes(vectors=PLACES), Support(vectors=PLACES), Words(vectors=PLACES), Positional(vectors=PLACES)]
     ranks = qk.attack(sent, asked, log, attackers=attackers, mechanisms=[one])
     found = qk.risk(ranks).query("measure == 'P@1'").groupby("attacker")["score"].mean()
     # Hoeffding: the mean of 2,000 numbers in [0, 1] is off by .059 or more with probability 1e-6.

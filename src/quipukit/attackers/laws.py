@@ -14,11 +14,13 @@ from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
 from quipukit.errors import QuipukitError
 from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.random import Random
 from quipukit.mechanisms.sampling import Sampling
 from quipukit.mechanisms.santext import SanText
 from quipukit.mechanisms.tem import TEM
+from quipukit.mechanisms.wbb import WBB
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind
 from quipukit.registry import mechanism_class
@@ -91,6 +93,11 @@ class Laws:
         if isinstance(mechanism, Sampling) and SupportLaw.fits(sites, mechanism):
             return SupportLaw(sites, mechanism, self._neighborhoods_of(sites, mechanism))
         return None
+
+    def support(self, mechanism: Mechanism) -> SupportLaw | None:
+        """Return the law of a mechanism that can send a few words only for each; None for all others."""
+        law = self.law(mechanism) if isinstance(mechanism, CusText | WBB) else None
+        return law if isinstance(law, SupportLaw) else None
 
     def _neighborhoods_of(self, sites: LogSites, mechanism: Sampling) -> Neighborhoods:
         key = (id(sites), type(mechanism), mechanism.neighborhood_key)
