@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.cells import Cells, rescored
 from quipukit.attackers.laws import Laws, warn_unknown
-from quipukit.attackers.logsites import Observed
+from quipukit.attackers.logsites import Observed, OfLength
+from quipukit.attackers.noiselaws import NoiseLaw
 from quipukit.attackers.posterior import log_mean_exp, over_positions, scores_of_posterior
 from quipukit.attackers.tables import WordLaw
 from quipukit.errors import SpecError
-from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.base import Mechanism, check_whole
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
+_REFINED = 200  # candidates whose words get estimated probabilities
 _BATCH = 16  # sets of texts whose scores are in memory at a time
 
 
@@ -33,6 +36,10 @@ class Bayes(Attacker):
     another number of words come last. ``prior`` is how often the log's queries were asked ("count"), or "uniform".
     With ``epsilon="unknown"`` the likelihood is the mean over the mechanism's grid, and the value is not looked at.
     Where nothing is known about a mechanism, all queries get the same score.
+
+    CMP, Mahalanobis and the Vickrey variants have no closed form; a Gaussian response stands for their law. With
+    ``cells`` = R the words of the 200 best candidates get probabilities from R draws of the noise instead: slow, and
+    for comparison.
     """
 
     name = "Bayes"
@@ -42,6 +49,7 @@ class Bayes(Attacker):
     vectors: Vectors = field(default_factory=load_vectors)
     prior: str = "count"
     epsilon: str = "known"
+    cells: int = 0
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -50,12 +58,16 @@ class Bayes(Attacker):
                 raise SpecError(
                     f"Bayes: {option} must be {' or '.join(map(repr, choices))} ({getattr(self, option)!r})."
                 )
+        check_whole(self.name, "cells", self.cells, 0)
+        if self.cells and self.epsilon == "unknown":
+            raise SpecError("Bayes: cells needs epsilon='known'; leave one of them out.")
         if self.epsilon == "unknown":
             self.knows = "log+mechanism"  # type: ignore[assignment]
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Keep the log; it is divided into words when a mechanism is seen."""
         self._laws = Laws(log.texts, self.vectors)
+        self._cells: dict[NoiseLaw, Cells] = {}
         counts = np.maximum(log.counts, 1) if self.prior == "count" else np.ones(len(log))
         self._log_prior = np.log(counts / counts.sum()) if len(log) else np.empty(0)
 
@@ -69,6 +81,10 @@ class Bayes(Attacker):
         self._laws.prepare([one for several in mechanisms.values() for one in several])
         laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
         warn_unknown(self.name, [one for one in batch if not laws[one.setting]])
+        if self.cells:
+            # One after the other: the scans of a set's words are what runs in threads.
+            yield from (self._scored(one, laws[one.setting]) for one in batch)
+            return
         for start in range(0, len(batch), _BATCH):
             yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
 
@@ -90,4 +106,24 @@ class Bayes(Attacker):
             violations = over_positions(table.violations, group.local)
         likelihood = log_mean_exp(np.array(likelihoods))
         off = np.abs(sites.lengths - seen.length)
-        return scores_of_posterior(self._log_prior, group.queries, likelihood, violations, off)
+        scores = scores_of_posterior(self._log_prior, group.queries, likelihood, violations, off)
+        if self.cells and isinstance(laws[0], NoiseLaw) and len(group.queries):
+            return self._refined(scores, seen, group, laws[0])
+        return scores
+
+    def _refined(self, scores: Floats, seen: Observed, group: OfLength, law: NoiseLaw) -> Floats:
+        """Score the best candidates by estimates of the law itself."""
+        best = np.argsort(-scores[group.queries], kind="stable")[:_REFINED]
+        columns = np.unique(group.local[best])
+        places = columns[law.sites.kinds[group.columns[columns]] == 0]
+        table = law.table(seen, group.columns).log_likelihood.copy()
+        inside = seen.rows < len(law.sites.vectors)
+        estimates = self._cells_of(law).log_likelihood(seen.rows[inside], seen.counts[:, inside], group.columns[places])
+        table[:, places] = estimates
+        queries = group.queries[best]
+        return rescored(scores, queries, self._log_prior[queries] + over_positions(table, group.local[best]))
+
+    def _cells_of(self, law: NoiseLaw) -> Cells:
+        if law not in self._cells:
+            self._cells = {law: Cells(law.sites, law.mechanism, self.cells)}  # the last one alone: they are large
+        return self._cells[law]
