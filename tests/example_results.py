@@ -60,6 +60,7 @@ def make_result(
                             top = float(np.clip((0.66 + 0.05 * (1 - kept)) * factor * hardness[number] - shift, 0, 1))
                             ceiling = {**common, "side": "ceiling", "measure": measure, "score": top}
                             frames["scores"].append({**own, **ceiling})
+                        frames["need"] += _need({**own, "system": system}, kept, number)
                     if number < 3:
                         for variant in range(3):
                             text = f"{mechanism.lower()} words {variant} of {qid}"
@@ -81,6 +82,19 @@ def make_result(
     scores = pd.concat([pd.DataFrame(frames["scores"], columns=columns), *risks]) if judged else pd.concat(risks)
     tables["scores"] = TABLES["scores"].check(scores)
     return Result(manifest=_manifest(name, seeds, systems, queries), **tables)
+
+
+def _need(own: dict[str, object], kept: float, number: int) -> list[dict[str, object]]:
+    """Return what both guessers find; the original of the last of twelve queries finds nothing."""
+    reference = 0.0 if number == 11 else 0.6
+    return [
+        {
+            **{**own, "guesser": guesser, "attacker": attacker, "reference": reference, "score": share * reference},
+            "leakage": share if reference else np.nan,
+            "similarity": 0.1 + 0.9 * kept if attacker else np.nan,
+        }
+        for guesser, attacker, share in (("Consensus", "", kept**0.5), ("Guess", "QuIA", kept))
+    ]
 
 
 def _kept(mechanism: str, value: float) -> float:

@@ -48,6 +48,7 @@ _HOMES = {
     "load_vectors": "quipukit.vectors.sources",
     "load_wordnet": "quipukit.wordnet.database",
     "mechanism": "quipukit.obfuscation",
+    "need_leakage": "quipukit.measures.need",
     "notes": "quipukit.obfuscation",
     "obfuscate": "quipukit.obfuscation",
     "points": "quipukit.measures.points",

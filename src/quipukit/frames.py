@@ -75,6 +75,16 @@ class Table:
         return self.check(pd.DataFrame({column: [] for column in self.columns}))
 
 
+class WithGaps(Table):
+    """A table whose numbers may be missing."""
+
+    def check(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame as it should be; a missing number stays NaN."""
+        gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
+        checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
+        return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
+
+
 def noise_of(obfuscated: pd.DataFrame) -> str:
     """Return how the noise of obfuscated queries was drawn: independent, common, or unknown.
 
@@ -138,6 +148,22 @@ POINTS = Table(
         "utility": "number",
     },
     ("collection", *SETTING, "attacker", "persona", "measure"),
+)
+# What a guesser finds of the need behind a query (`measures.need`). The attacker is empty where the guesser needs none;
+# leakage is missing where the original itself finds nothing, similarity where there is no guess.
+NEED = WithGaps(
+    "Need",
+    {
+        **_SETTING,
+        "guesser": "text",
+        "attacker": "text",
+        "qid": "text",
+        "leakage": "number",
+        "score": "number",
+        "reference": "number",
+        "similarity": "number",
+    },
+    (*SETTING, "guesser", "attacker", "qid"),
 )
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
 

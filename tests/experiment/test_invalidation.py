@@ -18,13 +18,15 @@ from tests.experiment.conftest import Whole, slowly
 CELLS, SYSTEMS = tiny.CELLS, len(tiny.SYSTEMS)
 # CMP at two settings, TEM and Random are bound to the vectors; AEA and Identity are not.
 WITH_VECTORS = 4
+# By consensus of a system's lists, and by the one attacker.
+GUESSERS = 2 * SYSTEMS
 
 Saved = Callable[[], dict[str, int]]
 
 
 def everything(cells: int) -> dict[str, int]:
     one_each = dict.fromkeys(("notes", "obfuscated", "ranks", "text_similarity", "guesses"), cells)
-    return one_each | dict.fromkeys(("pool", "utility", "ceiling"), cells * SYSTEMS)
+    return one_each | dict.fromkeys(("pool", "utility", "ceiling"), cells * SYSTEMS) | {"need": cells * GUESSERS}
 
 
 @pytest.fixture
@@ -70,14 +72,17 @@ def change_document(folder: Path) -> None:
     [
         # Random too: another text under the same id has noise of its own.
         (change_topic, everything(CELLS)),
-        (change_judgment, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS)),
-        (change_log, {"ranks": CELLS, "guesses": CELLS}),
+        (change_judgment, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS) | {"need": CELLS * GUESSERS}),
+        (change_log, {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # a consensus needs no log
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
             change_vectors,
             everything(WITH_VECTORS - 1) | dict.fromkeys(("notes", "obfuscated", "text_similarity"), WITH_VECTORS),
         ),
-        (change_document, dict.fromkeys(("pool", "utility", "ceiling"), CELLS * SYSTEMS)),
+        (
+            change_document,
+            dict.fromkeys(("pool", "utility", "ceiling"), CELLS * SYSTEMS) | {"need": CELLS * GUESSERS},
+        ),
     ],
 )
 def test_a_changed_input_costs_what_depends_on_it(
@@ -130,9 +135,9 @@ def test_an_input_that_moved_costs_nothing(whole: Whole, finished: Path, changed
 @pytest.mark.parametrize(
     ("role", "again"),
     [
-        ("attacker", {"ranks": CELLS, "guesses": CELLS}),  # the same ranks again: the risks stand
-        ("user", {"utility": CELLS, "ceiling": CELLS}),
-        ("meaning", {"text_similarity": CELLS}),
+        ("attacker", {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # the same ranks again: the risks stand
+        ("user", {"utility": CELLS, "ceiling": CELLS, "need": CELLS}),  # a guess is re-ranked by the user's model
+        ("meaning", {"text_similarity": CELLS, "need": CELLS}),
     ],
 )
 def test_another_model_under_the_same_name_is_noticed(
@@ -165,12 +170,13 @@ def test_another_model_of_the_search_system_is_noticed(
     ("stage", "again"),
     [
         ("obfuscate", {"notes": CELLS, "obfuscated": CELLS}),  # the same texts again: what follows stands
-        ("attack", {"ranks": CELLS, "guesses": CELLS}),  # the same ranks again: the risks stand
+        ("attack", {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # the same ranks again: the risks stand
         ("risk", {"risk": CELLS}),
         ("guesses", {"guesses": CELLS}),
         pytest.param("retrieve", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         pytest.param("utility", dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         ("ceiling", {"ceiling": CELLS * SYSTEMS}),
+        ("need", {"need": CELLS * GUESSERS}),
         pytest.param("text_similarity", {"text_similarity": CELLS}, marks=pytest.mark.slow),
     ],
 )
@@ -249,4 +255,5 @@ def test_objects_may_change_as_files_may(village: Path, tmp_path: Path, saved: S
     saved()
     tiny.run(village, log=["bread", "butter", "frost on apple blossom"], **choices)
     counts = saved()
-    assert counts["ranks"] == counts["guesses"] == 3 and set(counts) == {"ranks", "risk", "guesses"}
+    assert counts["ranks"] == counts["guesses"] == counts["need"] == 3
+    assert set(counts) == {"ranks", "risk", "guesses", "need"}

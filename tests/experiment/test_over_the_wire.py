@@ -128,6 +128,19 @@ def test_by_default_the_engine_receives_none_of_twelve_originals(
     assert len(engine.asked) == before
 
 
+def test_no_guess_of_an_attacker_is_sent(topics: list[str], engine: FakeEngine, tmp_path: Path) -> None:
+    # The log is completed with the originals, and what CMP sends at epsilon 20 is enough to guess some of them.
+    out = tmp_path / "run"
+    assert command(*topics, "-m", "CMP@1", "CMP@20", "--retriever", at(engine), "-o", out, "--no-report") == 0
+    result = qk.Result.load(out)
+    sent_by_us = set(result.obfuscated["query"])
+    assert {sent(asked) for asked in engine.asked} == sent_by_us
+    assert result.guesses["hit"].any() and not set(result.guesses["query"]) <= sent_by_us
+    assert received(engine) == 0
+    # Measured all the same, with BM25 on this machine.
+    assert result.need["guesser"].unique().tolist() == ["Consensus", "Guess"] and len(result.need_leakage())
+
+
 def test_with_consent_it_receives_all_of_them(
     topics: list[str], engine: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -174,7 +174,7 @@ def test_the_same_attack_confirms_all_of_them_in_a_cache_of_the_old_kind(
         assert confirmed >= set(ORIGINALS)
     # Of the 2,250 others few are taken for originals: those that were sent, those of which all documents were found.
     assert len(by_vector(home) - {*ORIGINALS, *LOG}) < 13
-    assert len(by_documents(home, library)) < 750
+    assert len(by_documents(home, library)) < 1_000  # what the guesses found is there, too
 
 
 def test_the_cache_is_the_same_whatever_was_asked(
@@ -218,5 +218,6 @@ def test_a_run_that_goes_on_encodes_nothing_twice(
     first = len(encoded)
     encoded.clear()
     again()
-    # What is left are the originals, which a re-ranker and an attacker hold in memory.
-    assert set(encoded) <= set(ORIGINALS[:20]) and first > len(DOCUMENTS)
+    # What is left are the originals, and of each cell the guesses, which a re-ranker and an attacker hold in memory.
+    guessed = set(encoded) - set(ORIGINALS[:20])
+    assert guessed <= set(LOG) and len(guessed) <= 3 * 20 and first > len(DOCUMENTS)

@@ -35,7 +35,7 @@ def renamed(result: Result, names: Mapping[str, str]) -> Result:
     """Return the result with other names for its mechanisms."""
     frames = {
         field: getattr(result, field).replace({"mechanism": dict(names)})
-        for field in ("settings", "obfuscated", "ranks", "scores", "guesses", "notes")
+        for field in ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need")
     }
     return replace(result, **frames)
 
@@ -48,7 +48,7 @@ def only(result: Result, settings: Mapping[str, Sequence[float]]) -> Result:
         wanted = pd.Series([value in settings.get(name, ()) for name, value in pairs], frame.index, dtype=bool)
         return frame[wanted].reset_index(drop=True)
 
-    fields = ("settings", "obfuscated", "ranks", "scores", "guesses", "notes")
+    fields = ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need")
     return replace(result, **{field: chosen(getattr(result, field)) for field in fields})
 
 
@@ -120,7 +120,7 @@ def swept(result: Result, ns: Sequence[int] = (1, 5, 20)) -> Result:
     parts: dict[str, list[pd.DataFrame]] = {}
     for n in ns:
         scores = result.scores.assign(score=result.scores["score"] * n / max(ns))
-        for name in ("settings", "obfuscated", "ranks", "guesses", "notes"):
+        for name in ("settings", "obfuscated", "ranks", "guesses", "notes", "need"):
             parts.setdefault(name, []).append(getattr(result, name).assign(n=n))
         parts.setdefault("scores", []).append(scores.assign(n=n))
     frames = {name: pd.concat(own, ignore_index=True) for name, own in parts.items()}

@@ -27,7 +27,7 @@ def test_files_and_equal_bytes(tmp_path: Path) -> None:
         *(f"figures/{name}.{kind}" for name in (*figures, "parameter", "radar") for kind in ("pdf", "svg", "png")),
         *(
             f"tables/{name}.{kind}"
-            for name in ("table1", "references", "companions", "points", "formal", "radar", "equal_privacy")
+            for name in ("table1", "references", "companions", "points", "need", "formal", "radar", "equal_privacy")
             for kind in ("csv", "tex")
         ),
         "tables/comparisons.csv",

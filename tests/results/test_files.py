@@ -33,5 +33,25 @@ def test_versions_that_are_read(tmp_path: Path, form: object, reads: bool) -> No
             read_result(tmp_path)
 
 
+@pytest.mark.parametrize("form", [1, 2])
+def test_results_from_before_need_leakage_are_read(tmp_path: Path, form: int) -> None:
+    result = make_result(queries=2, mechanisms=("CMP",))
+    tables = {name: getattr(result, name) for name in TABLES if name != "need"}
+    write_result(tmp_path, {**result.manifest, "form": form}, tables)
+    read = read_result(tmp_path)[1]
+    assert read["need"].empty and list(read["need"].columns) == list(result.need.columns)
+    if form == 2:  # the first version wrote no checksums
+        result.need.to_parquet(tmp_path / "need.parquet")
+        with pytest.raises(FileError, match=r"need.parquet is missing or damaged"):  # of something else
+            read_result(tmp_path)
+
+
+def test_need_leakage_that_was_written_must_be_there(tmp_path: Path) -> None:
+    make_result(queries=2, mechanisms=("CMP",)).save(tmp_path)
+    (tmp_path / "need.parquet").unlink()
+    with pytest.raises(FileError, match=r"need.parquet is missing or damaged"):
+        read_result(tmp_path)
+
+
 def test_equal_manifests_are_equal_texts() -> None:
     assert manifest_text({"b": 1, "a": {"d": 2, "c": 3}}) == manifest_text({"a": {"c": 3, "d": 2}, "b": 1})

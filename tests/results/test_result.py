@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import quipukit as qk
 from quipukit.errors import FileError, FrameError, InputError
 from quipukit.results import SETTINGS, TABLES, Result, tables_of
+from quipukit.results.files import manifest_text
 from tests.example_results import make_result
 
 SMALL = ("CMP", "AEA", "Identity", "Random")
@@ -92,6 +94,31 @@ def test_the_digest_covers_common_noise_wherever_it_is_said(result: Result) -> N
     assert digest("independent", None) == digest("independent", "independent")
     # Where it does not, the rows do.
     assert digest(None, "common") != digest(None, "independent") == digest(None, None)
+
+
+def test_a_result_without_need_leakage_keeps_its_digest(result: Result) -> None:
+    """Its digest is that over manifest and tables as versions before need leakage wrote them."""
+    old = dataclasses.replace(result, need=result.need.iloc[:0])
+    total = hashlib.sha256(manifest_text(old.manifest).encode())
+    for name in ("queries", "settings", "obfuscated", "ranks", "scores", "guesses", "notes"):
+        frame = getattr(old, name).drop(columns="noise", errors="ignore")
+        total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
+    assert old.digest == total.hexdigest() != result.digest
+
+
+def test_need_leakage_by_system_and_seed() -> None:
+    result = make_result(queries=12, seeds=(1, 2), systems=("one", "two"), mechanisms=SMALL)
+    means = result.need_leakage("two")
+    rows = result.need[result.need["system"] == "two"]
+    first = means.iloc[0]
+    mine = rows[(rows["mechanism"] == first["mechanism"]) & (rows["value"] == first["value"])]
+    own = mine[mine["guesser"] == first["guesser"]]
+    assert first["leakage"] == pytest.approx(own["leakage"].mean())
+    assert (means["queries"] == 11).all() and (means["left_out"] == 1).all()  # queries, not queries times seeds
+    assert len(result.need_leakage(seed=2)) == len(means)
+    with pytest.raises(InputError, match="there is no seed 3"):
+        result.need_leakage(seed=3)
+    assert dataclasses.replace(result, need=result.need.iloc[:0]).need_leakage().empty
 
 
 def test_the_digest_covers_the_manifest_but_not_its_order(result: Result) -> None:

@@ -111,6 +111,7 @@ def print_report(made: "Report", points: bool = False) -> None:
 
 def _print_points(view: "View", name: str, every: bool) -> None:
     from quipukit.report.table_model import number, percent
+    from quipukit.report.tables.need import need_text
     from quipukit.settings import setting_name
 
     single = set(view.scores.loc[view.scores["single"], "mechanism"])
@@ -118,18 +119,21 @@ def _print_points(view: "View", name: str, every: bool) -> None:
     if shown.empty:
         return
     settings: dict[str, list[str]] = {}
+    needs: dict[str, dict[str, str]] = {}
     for row in shown.to_dict("records"):
         spec = setting_name(row["mechanism"], row["parameter"], row["value"])
         settings.setdefault(spec, [number(row["utility"]), percent(row["kept"])]).append(number(row["risk"]))
+        needs.setdefault(spec, {"": number(row["need_consensus"])})[row["attacker"]] = number(row["need_guess"])
     what = "All settings" if every else "Mechanisms with a single setting, which have no curve"
     asked, judged = view.queries
     caption = (
         f"Mean {view.measure} over {judged} queries, and mean risk against each persona over {asked}. Kept: the share "
-        "of what the original query finds among as many documents."
+        f"of what the original query finds among as many documents. {need_text(view)}"
     )
-    rows = [[spec, *cells] for spec, cells in settings.items()]
+    headings = [] if view.need.empty else ["consensus", *(["guess"] * len(view.attackers))]
+    rows = [[spec, *cells, *(needs[spec].values() if headings else ())] for spec, cells in settings.items()]
     title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
-    print_table(title, ["setting", view.measure, "kept", *view.labels], rows, _wrapped(caption))
+    print_table(title, ["setting", view.measure, "kept", *view.labels, *headings], rows, _wrapped(caption))
 
 
 def _print_table(table: "ReportTable", title: str, caption: str, strategies: bool = True) -> None:

@@ -6,6 +6,7 @@ from quipukit.experiment.stages.attack import Attack
 from quipukit.experiment.stages.base import Context
 from quipukit.experiment.stages.ceiling import Ceiling
 from quipukit.experiment.stages.guesses import Guesses
+from quipukit.experiment.stages.need import Need
 from quipukit.experiment.stages.obfuscate import Obfuscate
 from quipukit.experiment.stages.retrieve import Retrieve
 from quipukit.experiment.stages.risk import Risk
@@ -28,6 +29,7 @@ class Pipeline:
         self.risk = Risk(context, self.attack)
         self.guesses = Guesses(context, self.attack)
         self.text_similarity = TextSimilarity(context, self.obfuscate)
+        self.need = Need(context, self.retrieve, self.attack, self.text_similarity)
 
     def run(self) -> None:
         """Compute what is missing, stage by stage."""
@@ -39,6 +41,7 @@ class Pipeline:
         for attacking in (self.attack, self.risk, self.guesses):
             attacking.run()
         self.text_similarity.run()
+        self.need.run()
 
     def _withhold_originals(self) -> None:
         """Leave out every setting that drew an original by chance, where none may be sent.

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from quipukit.errors import FrameError, InputError
-from quipukit.frames import POINTS
+from quipukit.frames import POINTS, SETTING
 from quipukit.measures.curves import SLACK
+from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.risk import is_persona
-from quipukit.measures.sides import pair_sides
+from quipukit.measures.sides import Side, pair_sides, score_matrix
 from quipukit.registry import directions
 
 
@@ -94,3 +95,11 @@ def refuse_faults(column: "pd.Series[Any]", name: str, places: Sequence[str]) ->
             f"{places[row]}: {name} is {given}, but must be a number from 0 to 1; "
             "measure the setting again or leave it out."
         )
+
+
+def means_with_intervals(scores: pd.DataFrame, name: str, hits: bool) -> tuple[pd.DataFrame, Side]:
+    """Return the mean of every setting and attacker with its interval, and the scores behind both."""
+    side, columns = score_matrix(scores, sorted(set(scores["qid"])))
+    low, high = mean_intervals(side.scores, hits=hits)
+    keys = pd.DataFrame(columns, columns=[*SETTING, "attacker", "measure"]).drop(columns="measure")
+    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high}), side

@@ -100,6 +100,13 @@ def jaccard(first: str, second: str) -> float:
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
+def text_cosines(
+    pairs: Sequence[tuple[str, str]], encoder: "str | Encodes | Callable[[list[str]], ArrayLike]" = "minilm"
+) -> Floats:
+    """Return the cosine of the keys of each pair of texts; ``encoder`` as in `similarity`."""
+    return _cosines([(key(first), key(second)) for first, second in pairs], _encode_function(encoder))
+
+
 @dataclass(frozen=True)
 class BertScore:
     """Precision, recall and F1 of each pair of texts."""

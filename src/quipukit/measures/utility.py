@@ -30,7 +30,7 @@ def utility(
     All judged queries count, sent or not: a run does not show it. Where only some were sent, give their ids as
     ``queries``.
     """
-    judged = _relevant(qrels, queries)
+    judged = relevant_documents(qrels, queries)
     ranked = RANKED.check(with_setting(run)) if len(run) else RANKED.empty()
     parsed = parse_measures(measures)
     rows: list[tuple[Any, ...]] = []
@@ -47,7 +47,7 @@ def empty_pools(
     queries: Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Return, for every setting, how many judged queries have nothing in the run, of how many."""
-    judged = set(_relevant(qrels, queries))
+    judged = set(relevant_documents(qrels, queries))
     groups = _by_setting(with_setting(run), settings)
     rows = [(*setting, len(judged - set(group["qid"])), len(judged)) for setting, group in groups.items()]
     return pd.DataFrame(rows, columns=[*SETTING, "empty", "queries"])
@@ -68,7 +68,8 @@ def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return means[list(dict.fromkeys(scores["measure"]))].reset_index()
 
 
-def _relevant(qrels: pd.DataFrame, queries: Iterable[str] | None) -> dict[str, dict[str, int]]:
+def relevant_documents(qrels: pd.DataFrame, queries: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+    """Return the judgments of every query that has a relevant document: of all, or of some by their ids."""
     checked = qrels_frame(qrels)
     if queries is not None:
         checked = checked[checked["qid"].isin(set(queries))]

@@ -74,6 +74,7 @@ def _mechanism(view: View, name: str) -> dict[str, Any]:
         "utility_bounds": _bounds(first, "utility") if view.judged else [],
         "risk": {label: _rounded(view.curve(name, label)["risk"]) for label in view.labels},
         "risk_bounds": {label: _bounds(view.curve(name, label), "risk") for label in view.labels},
+        "need": {label: _need(view, name, label) for label in view.labels} if view.judged else {},
         "score": {label: _score(view, name, label) for label in view.labels},
         "labels": {label: _labels(view, name, label) for label in view.labels} if view.judged else {},
     }
@@ -85,6 +86,16 @@ def _score(view: View, name: str, label: str) -> str:
         return ""
     parts = [*scores_text(row), *([] if row["rankable"] else ["QuIPU is not ranked"])]
     return typeset(" \N{MIDDLE DOT} ".join(parts))
+
+
+def _need(view: View, name: str, label: str) -> list[str]:
+    """Return for every setting what is learned about the need, in words; empty where it was not measured."""
+    parts = {"need_consensus": "by consensus", "need_guess": "by guessing"}
+    rows = view.curve(name, label).to_dict("records")
+    shown = [
+        [f"{row[column]:.3f} {how}" for column, how in parts.items() if row[column] == row[column]] for row in rows
+    ]
+    return [typeset(f"need leaked: {', '.join(one)}") if one else "" for one in shown]
 
 
 def _labels(view: View, name: str, label: str) -> list[list[str]]:

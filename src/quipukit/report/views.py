@@ -12,12 +12,14 @@ import pandas as pd
 from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
 from quipukit.measures.bootstrap import Score, compare
-from quipukit.measures.intervals import LEVEL, Floats, mean_intervals, tail
+from quipukit.measures.intervals import LEVEL, Floats, tail
+from quipukit.measures.need import with_need
+from quipukit.measures.points import means_with_intervals
 from quipukit.measures.points import points as join_points
 from quipukit.measures.quipu import quipu_table
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import are_hits, persona_of, risk_label
-from quipukit.measures.sides import Side, score_matrix
+from quipukit.measures.sides import score_matrix
 from quipukit.measures.strongest import (
     STRONGEST,
     strongest_bounds,
@@ -116,7 +118,7 @@ class View:
         parts = []
         for (attacker, measure), rows in self._risks.groupby(["attacker", "measure"], sort=False):
             hits = are_hits(str(measure), seeds)
-            means, side = _means(rows, "risk", hits)
+            means, side = means_with_intervals(rows, "risk", hits)
             means.insert(means.columns.get_loc("attacker") + 1, "persona", persona_of(str(measure)))
             rivals = [side.scores]
             if attacker == STRONGEST:
@@ -154,15 +156,22 @@ class View:
         """Return risk and utility of every setting and label, each with its interval, from most to least private.
 
         ``ceiling`` is what the original finds among as many documents, ``kept`` the share of it that a setting finds
-        (NaN where it was not measured), ``pooled`` and ``pooled_share`` how many documents these are.
+        (NaN where it was not measured), ``pooled`` and ``pooled_share`` how many documents these are. `with_need` adds
+        the need leakage by consensus and by the row's attacker.
         """
         if not self.judged:
             return by_parameter(self.risks, self.result.hides_more)
-        utilities = _means(self._utilities, "utility", hits=False)[0].drop(columns="attacker")
+        utilities = means_with_intervals(self._utilities, "utility", hits=False)[0].drop(columns="attacker")
         points = self.risks.merge(utilities, on=list(SETTING)).merge(self.ceilings, on=list(SETTING), how="left")
         points["kept"] = (points["utility"] / points["ceiling"]).where(points["ceiling"] > 0)
         pools = self.result.settings[[*SETTING, "pooled", "pooled_share"]]
-        return by_parameter(points.merge(pools, on=list(SETTING), how="left"), self.result.hides_more)
+        points = with_need(points.merge(pools, on=list(SETTING), how="left"), self.need)
+        return by_parameter(points, self.result.hides_more)
+
+    @functools.cached_property
+    def need(self) -> pd.DataFrame:
+        """Return the mean need leakage of every setting and guesser (`Result.need_leakage`)."""
+        return self.result.need_leakage(self.system)
 
     @functools.cached_property
     def ceilings(self) -> pd.DataFrame:
@@ -339,11 +348,3 @@ def views_of(results: Sequence[Result], measure: str | None = None, runs: Sequen
             own = name if len(result.systems) == 1 else f"{name}, {system}"
             views.append(View(own, result, system, measure or result.measures[0], name, sweep))
     return views
-
-
-def _means(scores: pd.DataFrame, name: str, hits: bool) -> tuple[pd.DataFrame, Side]:
-    """Return the mean of every setting and attacker with its interval, and the scores behind both."""
-    side, columns = score_matrix(scores, sorted(set(scores["qid"])))
-    low, high = mean_intervals(side.scores, hits=hits)
-    keys = pd.DataFrame(columns, columns=[*SETTING, "attacker", "measure"]).drop(columns="measure")
-    return keys.assign(**{name: side.means, f"{name}_low": low, f"{name}_high": high}), side

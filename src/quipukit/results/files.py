@@ -13,7 +13,7 @@ import pandas as pd
 
 from quipukit.errors import FileError
 from quipukit.io.tables import read_parquet
-from quipukit.results.tables import tables_of, up_to_date
+from quipukit.results.tables import OPTIONAL, tables_of, up_to_date
 from quipukit.storage import atomic_write, sha256
 
 MANIFEST = "manifest.json"
@@ -30,7 +30,7 @@ def write_result(place: Path, manifest: Mapping[str, Any], tables: Mapping[str, 
     for name, frame in tables.items():
         frame = frame.copy(deep=False)
         frame.attrs = {}  # a caller's own: pandas would write them into the file
-        with atomic_write(place / f"{name}.parquet") as draft:
+        with atomic_write(_path(place, name)) as draft:
             frame.to_parquet(draft, index=False, compression="zstd")
             checksums[f"{name}.parquet"] = sha256(draft)
     with atomic_write(place / CHECKSUMS) as draft:
@@ -57,7 +57,11 @@ def read_result(place: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     if manifest["form"] > 1:  # the first version wrote none
         _check_files(place)
     tables = tables_of(isinstance(manifest.get("n"), list))
-    return manifest, {name: table.check(up_to_date(name, _read(place, name))) for name, table in tables.items()}
+    written = {name: table for name, table in tables.items() if name not in OPTIONAL or _path(place, name).is_file()}
+    empty = {name: tables[name].empty() for name in tables if name not in written}
+    return manifest, empty | {
+        name: table.check(up_to_date(name, _read(place, name))) for name, table in written.items()
+    }
 
 
 def _check_files(place: Path) -> None:
@@ -66,17 +70,37 @@ def _check_files(place: Path) -> None:
         checksums = dict(json.loads((place / CHECKSUMS).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         checksums = {}
-    for name in (MANIFEST, *(f"{table}.parquet" for table in tables_of(False))):
+    optional = {_path(place, table).name for table in OPTIONAL}
+    for name in (MANIFEST, *(_path(place, table).name for table in tables_of(False))):
+        if name in optional and name not in checksums and not (place / name).exists():
+            continue  # an earlier version wrote none
         if not (place / name).is_file() or sha256(place / name) != checksums.get(name):
             raise FileError(f"{place / name} is missing or damaged; run `quipukit evaluate --resume {place}`.")
 
 
 def _read(folder: Path, name: str) -> pd.DataFrame:
-    path = folder / f"{name}.parquet"
+    path = _path(folder, name)
     try:
         return read_parquet(path)
     except FileError:
         raise FileError(f"{path} is missing or damaged; run `quipukit evaluate --resume {folder}`.") from None
+
+
+def _path(folder: Path, table: str) -> Path:
+    return folder / f"{table}.parquet"
+
+
+def result_digest(manifest: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], common: bool) -> str:
+    """Return SHA-256 over a result; ``common`` where the noise is common and the manifest does not say it."""
+    total = hashlib.sha256(manifest_text(manifest).encode())
+    if common:
+        total.update(b"common noise")
+    for name, table in tables.items():
+        frame = table.drop(columns="noise", errors="ignore")
+        if name in OPTIONAL and frame.empty:
+            continue  # a result of an earlier version keeps its digest
+        total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
+    return total.hexdigest()
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:

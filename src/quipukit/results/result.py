@@ -1,10 +1,9 @@
 """Result: everything an experiment found."""
 
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,12 @@ from quipukit.errors import InputError
 from quipukit.frames import SCORES, noise_of
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.intervals import LEVEL
+from quipukit.measures.need import need_means
 from quipukit.measures.points import points as join_points
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import persona_of
-from quipukit.results.files import manifest_text, read_result, write_result
-from quipukit.results.tables import TABLES
+from quipukit.results.files import read_result, result_digest, write_result
+from quipukit.results.tables import OPTIONAL, TABLES
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
@@ -42,6 +42,7 @@ class Result:
     scores: pd.DataFrame
     guesses: pd.DataFrame
     notes: pd.DataFrame
+    need: pd.DataFrame = field(default_factory=TABLES["need"].empty)
 
     def __post_init__(self) -> None:
         # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.
@@ -91,6 +92,8 @@ class Result:
         chosen: dict[str, pd.DataFrame] = {"queries": self.queries}
         for name, table in TABLES.items():
             frame: pd.DataFrame = getattr(self, name)
+            if name in OPTIONAL and frame.empty:
+                continue
             if name != "queries":
                 rows = frame[frame["n"] == n].reset_index(drop=True)
                 chosen[name] = rows if "n" in table.columns else rows.drop(columns="n")
@@ -169,13 +172,8 @@ class Result:
 
         The column ``noise`` repeats what the manifest says, and adds nothing unless that says nothing.
         """
-        total = hashlib.sha256(manifest_text(self.manifest).encode())
-        if not self.manifest.get("noise") and noise_of(self.obfuscated) == "common":
-            total.update(b"common noise")
-        for name in TABLES:
-            frame: pd.DataFrame = getattr(self, name).drop(columns="noise", errors="ignore")
-            total.update(frame.to_json(orient="split", index=False, double_precision=15).encode())
-        return total.hexdigest()
+        common = not self.manifest.get("noise") and noise_of(self.obfuscated) == "common"
+        return result_digest(self.manifest, {name: getattr(self, name) for name in TABLES}, common)
 
     # --- what was measured ---
 
@@ -194,6 +192,18 @@ class Result:
         variants pool up to N lists. No row where `Identity` was not run, and in results of earlier versions.
         """
         return self._side("ceiling", self._system(system), seed)
+
+    def need_leakage(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
+        """Return what each guesser finds of the need, in the mean (`measures.need.need_means`).
+
+        ``need`` has it per query. No row without judgments, and in results of earlier versions.
+        """
+        rows = self.need[self.need["system"] == self._system(system)]
+        if seed is not None:
+            rows = rows[rows["seed"] == self._seed(seed)]
+        if self.is_sweep and len(rows):
+            return self._per_n(lambda one: one.need_leakage(system, seed))
+        return need_means(rows)
 
     def points(self, system: str | None = None, seed: int | None = None) -> pd.DataFrame:
         """Return mean risk and mean utility of every setting, attacker, persona and measure, as Points."""
@@ -298,13 +308,16 @@ class Result:
             return self._per_n(lambda one: one._side(side, system, seed))
         rows = self.scores[(self.scores["side"] == side) & (self.scores["system"] == system)]
         if seed is not None:
-            if seed not in self.seeds:
-                raise InputError(f"there is no seed {seed}; the result has {', '.join(map(str, self.seeds))}.")
-            return SCORES.check(rows[rows["seed"] == seed])
+            return SCORES.check(rows[rows["seed"] == self._seed(seed)])
         if len(self.seeds) == 1:
             return SCORES.check(rows)
         keys = [column for column in SCORES.columns if column != "score"]
         return SCORES.check(rows.groupby(keys, sort=False, observed=True)["score"].mean().reset_index())
+
+    def _seed(self, seed: int) -> int:
+        if seed not in self.seeds:
+            raise InputError(f"there is no seed {seed}; the result has {', '.join(map(str, self.seeds))}.")
+        return seed
 
     def _system(self, system: str | None) -> str:
         if system is None:

@@ -9,6 +9,7 @@
 | scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
 | guesses | seed, setting, attacker, qid, guess (from 1), query, similarity, hit: for the example queries alone |
 | notes | seed, and the columns of Notes |
+| need | seed, system, and the columns of Need: what guessers find of the need; empty without judgments |
 
 Where an experiment swept over several N, all of them but queries have a column ``n``, which is part of their keys.
 """
@@ -18,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from quipukit.frames import NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table
+from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table, WithGaps
 from quipukit.registry import directions
 
 _SEED: dict[str, Kind] = {"seed": "whole"}
@@ -26,17 +27,7 @@ _SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}
 
 
 def _by_seed(table: Table, **more: Kind) -> Table:
-    return Table(table.name, {**_SEED, **more, **table.columns}, ("seed", *more, *table.key))
-
-
-class WithGaps(Table):
-    """A table whose numbers may be missing."""
-
-    def check(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame as it should be; a missing number stays NaN."""
-        gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
-        checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
-        return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
+    return replace(table, columns={**_SEED, **more, **table.columns}, key=("seed", *more, *table.key))
 
 
 SETTINGS = WithGaps(
@@ -89,7 +80,10 @@ TABLES: dict[str, Table] = {
         ("seed", *SETTING, "attacker", "qid", "guess"),
     ),
     "notes": _by_seed(NOTES),
+    "need": _by_seed(NEED, system="text"),
 }
+# Tables that results of earlier versions lack, and those without judgments have empty.
+OPTIONAL = ("need",)
 
 # Columns that results of earlier versions lack, and what they hold there.
 _LATER = ("budget_query", "hides_more", "pooled", "pooled_share")

@@ -1,11 +1,13 @@
 """The stages of an experiment, one file each: what an artifact depends on, and how it is computed.
 
     queries --> obfuscate --+--> retrieve --> utility, ceiling --+
-                            |                                    +--> result
+                            |        |                           |
+                            |        +--> need ------------------+--> result
+                            |        |                           |
                             +--> attack --> risk, guesses -------+
                             |                                    |
                             +--> text_similarity ----------------+
 
 A stage caches a public function of the package (`qk.obfuscate`, `retrieve` and `pool`, `rerank` and `utility`,
-`attack`, `risk`, `similarity`) and computes nothing itself.
+`attack`, `risk`, `similarity`, `need_leakage`) and computes nothing itself.
 """

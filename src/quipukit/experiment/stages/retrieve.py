@@ -1,4 +1,4 @@
-"""Ask every system for every distinct obfuscated query, and pool the answers by query."""
+"""Ask every system for every distinct obfuscated query; pool the answers by query, and fuse them by their ranks."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,8 @@ from quipukit.experiment.cells import Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.progress import Progress, part_of
 from quipukit.retrieval.base import Ranking, Retriever
-from quipukit.retrieval.pool import pool_rankings, search_distinct
+from quipukit.retrieval.fusion import fused_pool
+from quipukit.retrieval.pool import search_distinct
 from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ _MOST_ANSWERS = 200_000
 
 
 class Retrieve(Stage[SystemCell]):
-    """Caches `quipukit.retrieve` and `pool`: the documents that a system found for a cell."""
+    """Caches `quipukit.retrieve` and `pool`: the documents that a system found for a cell.
+
+    A pool discards the ranks; what the engine itself can conclude from its lists is kept beside it, as the column
+    ``fused`` (see `quipukit.retrieval.fusion`).
+    """
 
     name = "retrieve"
     tables = ("pool",)
@@ -60,7 +65,7 @@ class Retrieve(Stage[SystemCell]):
         new = [text for text in dict.fromkeys(sent["query"]) if (text, depth) not in answers]
         for text, ranking in search_distinct(new, retriever, depth, progress, self.context.executor).items():
             answers[text, depth] = Ranking(ranking.docnos, np.empty(0))  # a pool discards the scores
-        return pool_rankings(sent, {text: answers[text, depth] for text in sent["query"]})
+        return fused_pool(sent, {text: answers[text, depth] for text in sent["query"]})
 
     def retriever(self, system: int) -> Retriever:
         """Return a search system; what an engine over the network has answered is kept in the folder of the run."""

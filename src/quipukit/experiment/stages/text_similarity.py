@@ -34,18 +34,18 @@ class TextSimilarity(Stage[Cell]):
     def __init__(self, context: Context, obfuscate: "Obfuscate") -> None:
         super().__init__(context)
         self.obfuscate = obfuscate
-        self._encoder = load_encoder(SIMILARITY)
+        self.encoder = load_encoder(SIMILARITY)
 
     @property
     def cells(self) -> Sequence[Cell]:
         return self.plan.cells
 
     def depends_on(self, cell: Cell) -> Any:
-        known = [self.plan.fingerprints["queries"], self._encoder.fingerprint]
+        known = [self.plan.fingerprints["queries"], self.encoder.fingerprint]
         return [self.obfuscate.digest(cell), known, self.obfuscate.law(cell)]
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, pd.DataFrame]]:
-        store = self.context.store_of(self._encoder)
+        store = self.context.store_of(self.encoder)
         with self.context.timer.stage("comparing texts") as progress:
             for number, cell in enumerate(missing, 1):
                 yield cell, text_similarity(self.obfuscate.sent(cell), self.plan.queries, cell.setting.bound, store)

@@ -21,8 +21,8 @@ class Parameter(Section):
     order = 40
 
     def view_tables(self, view: View) -> Sequence[ReportTable]:
-        """Return every setting as numbers."""
-        return (tables.points(view),)
+        """Return every setting as numbers, and its need leakage where that was measured."""
+        return (tables.points(view), tables.need(view))
 
     def drawings(self, view: View, looks: Mapping[str, Look]) -> Iterator[Drawing]:
         """Return the panels of utility and risk, where any mechanism has a parameter."""

@@ -25,6 +25,7 @@
     const lines = [`<b>${escaped(mechanism.name)}</b>${escaped(setting)}`];
     if (view().judged) lines.push(`${escaped(view().measure)} ${mechanism.utility[place].toFixed(3)} ${bounds(mechanism.utility_bounds[place])}`);
     lines.push(`risk, ${escaped(attacker)} ${mechanism.risk[attacker][place].toFixed(3)} ${bounds(mechanism.risk_bounds[attacker][place])}`);
+    if (view().judged && mechanism.need[attacker][place]) lines.push(mechanism.need[attacker][place]);
     if (mechanism.score[attacker]) lines.push(mechanism.score[attacker]);
     const example = view().examples[state.query] || view().examples[0];
     const shown = example && example.settings.find((one) => one.mechanism === mechanism.name && one.value === mechanism.values[place]);

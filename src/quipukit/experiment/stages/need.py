@@ -1,0 +1,201 @@
+"""What each guesser learns about the need behind the queries: by consensus of the engine's lists, and by each attacker.
+
+Guesses are searched with BM25 over the collection's documents, on this machine: an engine over the network would
+receive originals. The list of an original, by which `Consensus` is measured, is the one that was retrieved for
+`Identity`; where originals are not sent, it is BM25's.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from quipukit.errors import InputError, ResourceError
+from quipukit.experiment.cells import AttackCell, Cell, SystemCell
+from quipukit.experiment.stages.base import Context, Stage
+from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, ScoredList, lists_of, own_lists
+from quipukit.measures.need import guess_similarities, ndcgs, need_rows
+from quipukit.measures.utility import relevant_documents
+from quipukit.retrieval.bm25 import BM25
+from quipukit.retrieval.remembered import RememberedScores
+from quipukit.retrieval.system import SystemSpec
+from quipukit.settings import ORIGINAL
+
+if TYPE_CHECKING:
+    from quipukit.experiment.stages.attack import Attack
+    from quipukit.experiment.stages.retrieve import Retrieve
+    from quipukit.experiment.stages.text_similarity import TextSimilarity
+
+# Where nothing else needs an index of the documents, none is built for more of them: it takes about a minute.
+MOST_DOCUMENTS = 1_000_000
+
+
+class NeedCell(NamedTuple):
+    """A cell, searched by one system and guessed by one attacker (by their numbers); None is the consensus."""
+
+    system: int
+    attacker: int | None
+    cell: Cell
+
+
+class Need(Stage[NeedCell]):
+    """Caches `quipukit.need_leakage`; only with judgments, and with documents on this machine."""
+
+    name = "need"
+
+    def __init__(
+        self, context: Context, retrieve: "Retrieve", attack: "Attack", text_similarity: "TextSimilarity"
+    ) -> None:
+        super().__init__(context)
+        self.retrieve, self.attack, self.text_similarity = retrieve, attack, text_similarity
+        self._references: dict[tuple[int, int, Cell | None], Mapping[str, float]] = {}
+
+    @property
+    def cells(self) -> Sequence[NeedCell]:
+        plan = self.plan
+        if not plan.judged:
+            return []
+        local = self._local
+        return [
+            NeedCell(system, attacker, cell)
+            for system in range(len(plan.options.systems))
+            for attacker in (None, *range(len(plan.attackers)))
+            for cell in plan.cells
+            if local or (attacker is None and self._identity(cell) is not None)
+        ]
+
+    def depends_on(self, cell: NeedCell) -> Any:
+        prints = self.plan.fingerprints
+        judged = [cell.cell.setting.key, self.plan.depth(cell.cell), prints["queries"], prints["qrels"]]
+        if cell.attacker is None:
+            identity = self._identity(cell.cell)
+            own = prints["collection"] if identity is None else self.retrieve.digest(SystemCell(cell.system, identity))
+            return [*judged, self.retrieve.digest(SystemCell(cell.system, cell.cell)), own]
+        system = self.plan.options.systems[cell.system]
+        searched = [prints["collection"], system.reranker_name, system.reranker_fingerprint]
+        guessed = self.attack.key(AttackCell(cell.attacker, cell.cell))
+        return [*judged, searched, guessed, self.text_similarity.encoder.fingerprint]
+
+    def compute(self, missing: Sequence[NeedCell]) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
+        fused = [cell for cell in missing if cell.attacker is None]
+        if fused:
+            with self.context.timer.stage("fusing the engine's lists") as progress:
+                for number, cell in enumerate(fused, 1):
+                    yield cell, self._consensus(cell)
+                    progress(number, len(fused))
+        for attacker in dict.fromkeys(cell.attacker for cell in missing if cell.attacker is not None):
+            mine = [cell for cell in missing if cell.attacker == attacker]
+            guesses = self._guesses(attacker, list(dict.fromkeys(cell.cell for cell in mine)))
+            pairs = [pair for own in guesses.values() for pair in own.items()]
+            alike = guess_similarities(pairs, self._texts, self._encoded)
+            for system in dict.fromkeys(cell.system for cell in mine):
+                yield from self._guessed([cell for cell in mine if cell.system == system], guesses, alike)
+
+    # --- the two guessers ---
+
+    def _consensus(self, cell: NeedCell) -> pd.DataFrame:
+        lists = self._fused(SystemCell(cell.system, cell.cell))
+        return need_rows(cell.cell.setting.key, (CONSENSUS, ""), lists, self._own_consensus(cell), self._judged)
+
+    def _own_consensus(self, cell: NeedCell) -> Mapping[str, float]:
+        """Return nDCG@10 of the engine's list for each original."""
+        identity, depth = self._identity(cell.cell), self.plan.depth(cell.cell)
+        known = (cell.system, depth, identity)
+        if known not in self._references:
+            if identity is None:
+                lists: Mapping[str, ScoredList] = own_lists(self._texts, self._index, depth)
+            else:
+                lists = self._fused(SystemCell(cell.system, identity))
+            self._references[known] = ndcgs(lists, self._judged)
+        return self._references[known]
+
+    def _guesses(self, attacker: int, cells: Sequence[Cell]) -> dict[Cell, dict[str, str]]:
+        """Return an attacker's best guess for every judged query of some cells."""
+        panel, plan = self.attack.panel, self.plan
+        guesses: dict[Cell, dict[str, str]] = {}
+        with self.context.timer.stage(f"guessing ({panel.names[attacker]})") as progress:
+            for batch in dict.fromkeys(map(plan.batch, cells)):
+                some = [cell for cell in cells if plan.batch(cell) == batch]
+                sent = self.attack.sent_by(some)
+                sent = sent[sent["qid"].isin(self._judged.keys())]
+                best = panel.guesses(sent, plan.queries, 1, names=[panel.names[attacker]])
+                for cell in some:
+                    own = cell.rows_of(best)
+                    guesses[cell] = dict(zip(own["qid"], own["query"], strict=True))
+                progress(len(guesses), len(cells))
+        return guesses
+
+    def _guessed(
+        self,
+        cells: Sequence[NeedCell],
+        guesses: Mapping[Cell, Mapping[str, str]],
+        similarities: Mapping[tuple[str, str], float],
+    ) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
+        """Yield the tables of cells of one attacker and one system."""
+        attacker, *_ = {self.attack.panel.names[cell.attacker] for cell in cells if cell.attacker is not None}
+        spec: SystemSpec = self.plan.options.systems[cells[0].system]
+        scorer = RememberedScores(spec.load_scorer(self.plan.collection, store_of=self.context.store_of))
+        by_depth: dict[int, list[NeedCell]] = {}
+        for cell in cells:
+            by_depth.setdefault(self.plan.depth(cell.cell), []).append(cell)
+        for depth, mine in by_depth.items():
+            texts = [*self._texts.values(), *(text for cell in mine for text in guesses[cell.cell].values())]
+            title = f"re-ranking for the guesses ({spec.reranker_name})"
+            with self.context.timer.stage(title, "documents") as progress:
+                found = Guess(self._index, scorer, depth).lists(texts, progress, self.context.executor)
+            references = ndcgs({qid: found[text] for qid, text in self._texts.items()}, self._judged)
+            for cell in mine:
+                own = guesses[cell.cell]
+                lists = {qid: found[text] for qid, text in own.items()}
+                alike = {guess: similarities[guess] for guess in own.items()}
+                key = cell.cell.setting.key
+                yield cell, need_rows(key, (GUESS, attacker), lists, references, self._judged, alike)
+
+    # --- what they work with ---
+
+    @functools.cached_property
+    def _judged(self) -> dict[str, dict[str, int]]:
+        qids = self.plan.queries["qid"].tolist()
+        judged = relevant_documents(self.plan.qrels, qids)
+        return {qid: judged[qid] for qid in qids if qid in judged}
+
+    @functools.cached_property
+    def _texts(self) -> dict[str, str]:
+        queries = self.plan.queries
+        return {qid: text for qid, text in zip(queries["qid"], queries["query"], strict=True) if qid in self._judged}
+
+    def _identity(self, cell: Cell) -> Cell | None:
+        """Return the cell that sent the originals: that of the same seed and N, so that others may be added later."""
+        originals = [one for one in self.plan.cells if one.setting.mechanism == ORIGINAL and one.seed == cell.seed]
+        same = (one for one in originals if one.setting.n == cell.setting.n)
+        return next(same, originals[0] if originals else None)
+
+    def _encoded(self, texts: list[str]) -> Any:
+        return self.context.store_of(self.text_similarity.encoder).get(texts, "query")
+
+    def _fused(self, cell: SystemCell) -> dict[str, ScoredList]:
+        lists = lists_of(self.retrieve.load(cell), "fused")
+        return {key[-1]: own for key, own in lists.items()}
+
+    @functools.cached_property
+    def _index(self) -> BM25:
+        return BM25.of(self.plan.collection)
+
+    @functools.cached_property
+    def _local(self) -> bool:
+        """Return whether guesses can be searched on this machine; say why not, once."""
+        plan, reason = self.plan, ""
+        searched = any(system.retriever_name == "bm25" for system in plan.options.systems)
+        if not searched and len(plan.collection) > MOST_DOCUMENTS:
+            reason = f"{plan.collection.name} has more than {MOST_DOCUMENTS:,} documents, and no system is bm25"
+        else:
+            try:
+                _ = self._index
+            except (InputError, ResourceError) as fault:
+                reason = str(fault)
+        if reason:
+            self.context.timer.listener.say(
+                f"need leakage: guesses are not searched, for that needs the documents on this machine ({reason})"
+            )
+        return not reason

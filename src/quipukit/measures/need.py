@@ -1,0 +1,198 @@
+"""Need leakage: what an attacker learns about the information need, even where it does not find the query.
+
+A guesser (`quipukit.measures.guessers`) returns a ranked list of documents that it believes the user wants. For one
+query
+
+    leakage = min(1, nDCG@10 of that list / nDCG@10 of the original's own list),
+
+both under the judgments of the original. The original's own list is what the same steps make of the original itself:
+what the engine returns for it (`Consensus`), and that list re-ranked (`Guess`). So the original, sent or guessed, leaks
+1. Documents with equal scores share their places: nDCG is the mean over all orders. Queries whose own list has an
+nDCG of 0 say nothing: they are left out of the mean, and counted.
+
+P@1 and R@10 ask whether the wording is found; a mechanism may hide the wording and still reveal the topic.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quipukit.collections.base import Collection
+from quipukit.errors import InputError
+from quipukit.frames import NEED, QUERIES, SETTING, with_setting
+from quipukit.measures.guessers import CONSENSUS, GUESS, Consensus, Guess, Key, ScoredList, own_lists
+from quipukit.measures.similarity import Encodes, text_cosines
+from quipukit.measures.utility import relevant_documents
+from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.fusion import K
+from quipukit.retrieval.load import load_retriever, load_scorer
+from quipukit.retrieval.pool import default_depth
+
+CUTOFF = 10
+
+_DISCOUNTS = [1 / math.log2(place + 2) for place in range(CUTOFF)]
+_BY = (*SETTING, "guesser", "attacker")
+
+
+def need_leakage(
+    queries: pd.DataFrame,
+    qrels: pd.DataFrame,
+    collection: Collection,
+    *,
+    run: pd.DataFrame | None = None,
+    guesses: pd.DataFrame | None = None,
+    settings: pd.DataFrame | None = None,
+    retriever: str | Retriever = "bm25",
+    reranker: str | Scorer = "minilm",
+    depth: int | None = None,
+    encoder: "str | Encodes | None" = "minilm",
+    k: int = K,
+) -> pd.DataFrame:
+    """Return how much of the need each guesser finds: a row for every guesser, setting and judged query.
+
+    Columns: mechanism, parameter, value, guesser, attacker, qid, leakage (NaN where reference is 0), score and
+    reference (nDCG@10 of the guesser's list and of the original's own), similarity (cosine of the guess and the
+    original; NaN for Consensus, and where nothing was guessed). `need_means` averages them.
+
+    Args:
+        queries: the originals (qid, query). Those without a relevant document in ``qrels`` are left out.
+        qrels: relevance judgments.
+        collection: the documents that are searched, on this machine.
+        run: what `retrieve` returned for the variants: gives the rows of Consensus.
+        guesses: what ``attack_report(...).guesses(1)`` returned: gives the rows of Guess, for each attacker.
+        settings: the settings to count (the obfuscated queries will do); one that found or sent nothing leaks 0. By
+            default those of ``run`` and ``guesses``.
+        retriever: searches guesses and originals; one over the network is refused.
+        reranker: re-ranks what a guess finds, with the guess.
+        depth: documents per list. By default 1 % of the collection, 10 to 100.
+        encoder: compares guess and original; None leaves similarity NaN.
+        k: the constant of reciprocal-rank fusion.
+    """
+    if run is None and guesses is None:
+        raise InputError("there is nothing to measure; give run (from retrieve), guesses (from attack_report) or both.")
+    checked = QUERIES.check(queries)
+    judged = relevant_documents(qrels, checked["qid"])
+    texts = {qid: text for qid, text in zip(checked["qid"], checked["query"], strict=True) if qid in judged}
+    engine = load_retriever(retriever, collection)
+    depth = depth or default_depth(len(collection), 1)
+    named = [] if settings is None else _settings(settings)
+    parts = []
+    if run is not None:
+        references = ndcgs(own_lists(texts, engine, depth), judged)
+        lists = Consensus(k).lists(run)
+        for setting in dict.fromkeys([*named, *_settings(run)]):
+            own = {qid: lists.get((*setting, qid), ()) for qid in references}
+            parts.append(need_rows(setting, (CONSENSUS, ""), own, references, judged))
+    if guesses is not None:
+        guesser = Guess(engine, load_scorer(reranker, collection), depth)
+        best = with_setting(guesses[guesses["guess"] == 1])
+        found = guesser.lists([*texts.values(), *best["query"]])
+        references = ndcgs({qid: found[text] for qid, text in texts.items()}, judged)
+        for attacker, rows in best.groupby("attacker", sort=False):
+            guessed: dict[Key, str] = {
+                (*row[:3], row[3]): row[4]
+                for row in rows[[*SETTING, "qid", "query"]].itertuples(index=False, name=None)
+            }
+            for setting in dict.fromkeys([*named, *_settings(best)]):
+                mine = {qid: guessed[*setting, qid] for qid in references if (*setting, qid) in guessed}
+                own = {qid: found[mine[qid]] if qid in mine else () for qid in references}
+                alike = guess_similarities(mine.items(), texts, encoder)
+                parts.append(need_rows(setting, (GUESS, str(attacker)), own, references, judged, alike))
+    return NEED.check(pd.concat(parts, ignore_index=True)) if parts else NEED.empty()
+
+
+def need_means(need: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of every setting and guesser.
+
+    Columns: mechanism, parameter, value, guesser, attacker, leakage, similarity, queries (over how many the mean of
+    leakage goes) and left_out (queries whose own list finds nothing relevant).
+
+    >>> one = {"mechanism": "CMP", "parameter": "epsilon", "value": 1.0, "guesser": "Consensus", "attacker": ""}
+    >>> rows = {"qid": ["1", "2", "3"], "leakage": [0.5, 1.0, np.nan], "similarity": np.nan}
+    >>> need_means(pd.DataFrame(rows).assign(**one))[["leakage", "queries", "left_out"]].to_dict("records")
+    [{'leakage': 0.75, 'queries': 2, 'left_out': 1}]
+    """
+    measured = need.assign(measured=need["leakage"].notna())
+    grouped = measured.groupby(list(_BY), sort=False)
+    answered = measured[measured["measured"]].groupby([*_BY], sort=False)["qid"].nunique()
+    means = grouped[["leakage", "similarity"]].mean()
+    counts = answered.reindex(means.index, fill_value=0).to_numpy()
+    return means.assign(queries=counts, left_out=grouped["qid"].nunique().to_numpy() - counts).reset_index()
+
+
+def with_need(points: pd.DataFrame, need: pd.DataFrame) -> pd.DataFrame:
+    """Add need_consensus, need_guess and guess_similarity to points; NaN where they were not measured."""
+    fused = need[need["guesser"] == CONSENSUS].rename(columns={"leakage": "need_consensus"})
+    guessed = need[need["guesser"] == GUESS].rename(columns={"leakage": "need_guess", "similarity": "guess_similarity"})
+    own = [*SETTING, "attacker"]
+    joined = points.merge(fused[[*SETTING, "need_consensus"]], on=list(SETTING), how="left")
+    return joined.merge(guessed[[*own, "need_guess", "guess_similarity"]], on=own, how="left")
+
+
+def need_rows(
+    setting: tuple[str, str, float],
+    guesser: tuple[str, str],
+    lists: Mapping[str, ScoredList],
+    references: Mapping[str, float],
+    judged: Mapping[str, Mapping[str, int]],
+    similarities: Mapping[tuple[str, str], float] | None = None,
+) -> pd.DataFrame:
+    """Return the rows of one guesser (and its attacker) under one setting: one for each query with a reference.
+
+    ``similarities`` are those of its guesses.
+    """
+    alike = {qid: number for (qid, _), number in (similarities or {}).items()}
+    rows = []
+    for qid, reference in references.items():
+        score = ndcg(lists.get(qid, ()), judged[qid])
+        leakage = min(1.0, score / reference) if reference > 0 else np.nan
+        rows.append((*setting, *guesser, qid, leakage, score, reference, alike.get(qid, np.nan)))
+    return pd.DataFrame(rows, columns=list(NEED.columns))
+
+
+def guess_similarities(
+    guesses: Iterable[tuple[str, str]], originals: Mapping[str, str], encoder: "str | Encodes | Any | None"
+) -> dict[tuple[str, str], float]:
+    """Return the cosine of every guess (qid, text) and its original; nothing without an encoder."""
+    distinct = list(dict.fromkeys(guesses))
+    if encoder is None or not distinct:
+        return {}
+    cosines = text_cosines([(originals[qid], text) for qid, text in distinct], encoder)
+    return dict(zip(distinct, cosines.tolist(), strict=True))
+
+
+def ndcgs(lists: Mapping[str, ScoredList], judged: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
+    """Return nDCG@10 of every judged query's list."""
+    return {qid: ndcg(lists.get(qid, ()), documents) for qid, documents in judged.items()}
+
+
+def ndcg(scored: ScoredList, judged: Mapping[str, int]) -> float:
+    """Return nDCG@10 as trec_eval does (gain = grade, discount = log2), and the mean over all orders of equal scores.
+
+    ``scored`` are documents with scores, best first.
+
+    >>> ndcg([("a", 2.0), ("b", 1.0)], {"a": 1}), ndcg([("b", 2.0), ("a", 1.0)], {"a": 1})
+    (1.0, 0.6309297535714575)
+    >>> round(ndcg([("a", 1.0), ("b", 1.0)], {"a": 1}), 4)  # the mean of both
+    0.8155
+    """
+    ideal = sorted((grade for grade in judged.values() if grade > 0), reverse=True)[:CUTOFF]
+    best = math.fsum(grade * discount for grade, discount in zip(ideal, _DISCOUNTS, strict=False))
+    total, place = 0.0, 0
+    for _, level in groupby(scored, itemgetter(1)):
+        if place >= CUTOFF:
+            break
+        gains = [max(0, judged.get(docno, 0)) for docno, _ in level]
+        total += sum(gains) / len(gains) * math.fsum(_DISCOUNTS[place : place + len(gains)])
+        place += len(gains)
+    return total / best if best > 0 else 0.0
+
+
+def _settings(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
+    named: Iterable[tuple[Any, ...]] = with_setting(frame)[list(SETTING)].drop_duplicates().itertuples(index=False)
+    return [(str(mechanism), str(parameter), float(value)) for mechanism, parameter, value in named]
