@@ -82,25 +82,32 @@ def _print_frame(frame: "pd.DataFrame", as_json: bool) -> None:
 
 
 def print_report(made: "Report", points: bool = False) -> None:
-    """Print Table 1, or the risks where nothing was judged; one table per view, and per persona in a narrow terminal.
+    """Print Table 1, or the risks where nothing was judged; one table per view and attacker.
+
+    In a narrow terminal it is one per persona, of the strongest attacker alone.
 
     Below it are risk and utility of every setting (``points``), or only of mechanisms with a single setting: they have
     no curve, so their score says nothing.
     """
     from quipukit.report import tables
+    from quipukit.report.attacker_gaps import warning
 
     judged = [view for view in made.views if view.judged]
     shown = []
     for view in judged:
         name = view.name if len(made.views) > 1 else ""
         if wide_enough(_WIDE):
-            shown.append((name, tables.table_1([view])))
+            of_each = [[label for label in view.labels if view.attacker(label) == who] for who in view.attackers]
+            shown += [(name, tables.table_1([view], labels)) for labels in of_each]
         else:
-            shown += [(name, tables.table_1([view], [label])) for label in view.labels]
+            shown += [(name, tables.table_1([view], [label])) for label in view.headlines]
     for number, (name, table) in enumerate(shown, 1):
         # One caption, below the last table, explains the marks of all.
         caption = tables.table_1(judged).caption if number == len(shown) else ""
         _print_table(table, name, caption, strategies=wide_enough(_WIDE))
+    for view in made.views:
+        if text := warning(view):
+            say(f"warning: {text}")
     for view in judged:
         _print_points(view, view.name if len(made.views) > 1 else "", points)
     for view in made.views:

@@ -7,7 +7,7 @@ from quipukit.report.chart_data import chart_data, script_safe
 from quipukit.report.palette import NIGHT, PAPER
 from quipukit.report.sections.base import Context, ReportData, Section, SectionTables
 from quipukit.report.table_model import typeset
-from quipukit.report.wording import join
+from quipukit.report.wording import against, join
 from quipukit.terminal import visible
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def page_environment() -> "Environment":
     )
     environment.filters["typeset"] = typeset
     environment.filters["prose"] = _prose
+    environment.filters["against"] = against
     return environment
 
 

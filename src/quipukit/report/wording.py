@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quipukit.measures.strongest import STRONGEST
 from quipukit.report.table_model import interval, number
 
 _RISKS = {"lazy": "P@1", "active": "R@10", "motivated": "RR"}
@@ -16,6 +17,16 @@ def risk_name(persona: str) -> str:
     """
     persona = persona.rsplit(maxsplit=1)[-1]
     return _RISKS.get(persona, persona.replace("active@", "R@"))
+
+
+def against(label: str) -> str:
+    """Return a heading for what is said about an attacker and persona.
+
+    >>> against("lazy"), against("strongest lazy")
+    ('Against the lazy persona', 'Against the strongest attacker, lazy')
+    """
+    attacker, _, persona = label.rpartition(" ")
+    return f"Against the strongest attacker, {persona}" if attacker == STRONGEST else f"Against the {label} persona"
 
 
 def scores_text(row: Mapping[str, Any]) -> list[str]:

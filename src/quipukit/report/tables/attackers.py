@@ -21,8 +21,7 @@ def attackers(view: View, measure: str) -> ReportTable:
         best = strongest.get(setting, "")
         found = [means.get((*setting, name)) for name in names]
         most = max((mean for mean in found if mean is not None), default=0.0)
-        cells = [Cell(number(mean) if mean is not None else DASH, bold=name == best and most > 0)
-                 for name, mean in zip(names, found, strict=True)]  # fmt: skip
+        cells = [Cell(number(mean) if mean is not None else DASH, bold=mean == most > 0) for mean in found]
         rows[view.result.strategies[mechanism], f"{mechanism}@{value}"] = (
             *(Cell(mechanism), Cell(setting_text(parameter, value))),
             *cells,
