@@ -14,6 +14,7 @@ NAMES = (
     "bm25",
     "encoding",
     "static_encoder",
+    "attackers",
     "ranks",
     "cliffs",
     "dense_memory",

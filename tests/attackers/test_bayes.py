@@ -139,9 +139,19 @@ def test_a_mechanism_without_a_law_gives_equal_scores_and_says_so(name):
 
 def test_words_outside_every_vocabulary_do_not_rule_everything_out():
     one = mechanism("SanText@3")
-    clean, mixed = (toy.scores(prepared(), one, texts) for texts in (["bee", "cat"], ["bee", "qqq", "cat"]))
+    clean = toy.scores(prepared(), one, ["bee", "cat"])
+    with pytest.warns(UserWarning, match="1 of 3 words that were sent are not in the vocabulary that Bayes takes"):
+        (mixed,) = prepared().scores_of([Sent(("bee", "qqq", "cat"), toy.setting(one))])
     assert np.isfinite(mixed).all() and np.array_equal(np.argsort(clean), np.argsort(mixed))
-    assert np.ptp(toy.scores(prepared(prior="uniform"), one, ["qqq", "www"])) == 0
+    with pytest.warns(UserWarning, match="2 of 2 words"):
+        (none,) = prepared(prior="uniform").scores_of([Sent(("qqq", "www"), toy.setting(one))])
+    assert np.ptp(none) == 0
+
+
+def test_what_is_sent_as_it_is_is_found():
+    log = KnownLog(["Bee Cat", "cat bee", "bee cat dog"], np.array([1, 9, 9]))
+    found = toy.scores(prepared(log), qk.Identity(), ["bee  cat", "bee cat"])
+    assert np.argsort(-found, kind="stable").tolist() == [0, 1, 2] and found[1] == found[2]
 
 
 # --- words outside the vocabulary, by the mechanism's own policy ---
@@ -300,7 +310,10 @@ def test_observations_are_counted_by_position_and_other_lengths_left_out():
 # --- noise ---
 
 
-@pytest.mark.parametrize("spec", ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"])
+NOISY = ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"]
+
+
+@pytest.mark.parametrize("spec", [*NOISY, "SanText@1", "TEM@2", "CusText@1", "WBB(all_tokens=True)@1"])
 def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing(spec):
     known, log = small.vectors(), small.queries(2000)
     one = qk.mechanism(spec, vectors=known)
@@ -316,6 +329,16 @@ def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing
     assert found(sent, bayes) >= max(0.9, found(sent, Positional(vectors=known)))
     # Ten of some 500 queries of equal length would be .02 by chance; 60 queries: at most .10 with p > .999
     assert found(small.exchanged(sent, texts), bayes) <= 0.10
+
+
+@pytest.mark.statistical
+def test_random_words_are_worth_nothing():
+    known, log = small.vectors(), small.queries(2000)
+    one = qk.mechanism("Random", vectors=known)
+    asked = pd.DataFrame({"qid": [str(number) for number in range(60)], "query": log[:60]})
+    sent = qk.obfuscate(asked, one, n=20, seed=3)
+    ranks = qk.attack(sent, asked, log, attackers=[Bayes(vectors=known)], mechanisms=[one])
+    assert qk.risk(ranks).query("measure == 'R@10'")["score"].mean() <= 0.03
 
 
 def test_a_simulation_is_shared_and_says_the_same_alone():

@@ -11,6 +11,7 @@ import pytest
 from quipukit.errors import InputError
 from quipukit.experiment.options import EXTENDABLE, Options
 from quipukit.experiment.stages import base
+from quipukit.experiment.stages.obfuscate import Obfuscate
 from quipukit.source_hash import source_hash
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole, slowly
@@ -257,3 +258,21 @@ def test_objects_may_change_as_files_may(village: Path, tmp_path: Path, saved: S
     counts = saved()
     assert counts["ranks"] == counts["guesses"] == counts["need"] == 3
     assert set(counts) == {"ranks", "risk", "guesses", "need"}
+
+
+def test_attackers_that_know_the_mechanism_depend_on_its_law(
+    village: Path, tmp_path: Path, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> None:
+        tiny.run(village, tmp_path / "out", specs=["TEM@2"], attackers=["Words", "Bayes"])
+
+    run()
+    saved()
+    run()
+    assert saved() == {}
+    # The same texts come out, but the mechanism that the attacker knows is not the same.
+    monkeypatch.setattr(Obfuscate, "law", lambda self, cell: "another")
+    run()
+    counts = saved()
+    # With the two references; what Words found stands.
+    assert counts["ranks"] == counts["guesses"] == 3 and not {"obfuscated", "pool", "utility"} & set(counts)

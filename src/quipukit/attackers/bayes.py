@@ -12,7 +12,7 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.cells import Cells, rescored
-from quipukit.attackers.laws import Laws, warn_unknown
+from quipukit.attackers.laws import Laws, is_identity, warn_unknown
 from quipukit.attackers.logsites import Observed, OfLength
 from quipukit.attackers.noiselaws import NoiseLaw
 from quipukit.attackers.posterior import log_mean_exp, over_positions, scores_of_posterior
@@ -80,23 +80,30 @@ class Bayes(Attacker):
         mechanisms = {one.setting: self._laws.mechanisms(one.setting) for one in batch}
         self._laws.prepare([one for several in mechanisms.values() for one in several])
         laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
-        warn_unknown(self.name, [one for one in batch if not laws[one.setting]])
+        self._verbatim = {setting for setting, several in mechanisms.items() if any(map(is_identity, several))}
+        warn_unknown(self.name, [one for one in batch if not laws[one.setting] and one.setting not in self._verbatim])
         if self.cells:
             # One after the other: the scans of a set's words are what runs in threads.
             yield from (self._scored(one, laws[one.setting]) for one in batch)
-            return
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
+        else:
+            for start in range(0, len(batch), _BATCH):
+                yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
+        self._laws.warn_unknown_words(self.name)
 
     def _known_laws(self, mechanisms: Sequence[Mechanism]) -> list[WordLaw]:
         laws = [self._laws.law(one) for one in mechanisms]
         return [law for law in laws if law is not None]
 
     def _scored(self, sent: Sent, laws: Sequence[WordLaw]) -> Floats:
+        if sent.setting in self._verbatim:
+            differ = self._laws.texts_that_differ(sent.texts)
+            every = np.arange(len(differ))
+            return scores_of_posterior(self._log_prior, every, np.zeros(len(differ)), differ, np.zeros_like(every))
         if not laws:
             return np.zeros(len(self._log_prior))
         sites = laws[0].sites
         seen = Observed.of(sites, sent.texts)
+        self._laws.note_unknown(seen)
         group = sites.of_length(seen.length)
         likelihoods = []
         violations = np.zeros(len(group.queries))

@@ -1,20 +1,24 @@
 """From a setting to the law of its mechanism: what an attacker that knows the mechanism starts from."""
 
 import functools
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from quipukit.attackers.base import KnownSetting, Sent
 from quipukit.attackers.distancelaws import DistanceLaw, Normalizers, Weights
-from quipukit.attackers.logsites import LogSites
+from quipukit.attackers.logsites import Floats, LogSites, Observed
 from quipukit.attackers.noiselaws import NoiseLaw, Responses
 from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
 from quipukit.errors import QuipukitError
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.custext import CusText
+from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.random import Random
 from quipukit.mechanisms.sampling import Sampling
@@ -25,7 +29,10 @@ from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind
 from quipukit.registry import mechanism_class
 from quipukit.specs import spec
+from quipukit.text import key as text_key
 from quipukit.vectors.store import Vectors
+
+_MANY = 0.05  # share of words that do not fit, from which on it is said
 
 
 class Laws:
@@ -39,6 +46,8 @@ class Laws:
         self._neighborhoods: dict[Hashable, Neighborhoods] = {}
         self._responses: dict[int, Responses] = {}
         self._laws: dict[Hashable, WordLaw | None] = {}
+        self._lock = threading.Lock()
+        self.words = self.unknown_words = 0  # since the last warning
 
     def sites(self, mechanism: WordMechanism) -> LogSites:
         """Return the log as a mechanism sees it."""
@@ -105,6 +114,33 @@ class Laws:
             self._neighborhoods[key] = Neighborhoods(sites, mechanism)
         return self._neighborhoods[key]
 
+    def texts_that_differ(self, sent: Sequence[str]) -> Floats:
+        """Return for every query how many of the texts are not that query."""
+        counts = Counter(map(text_key, sent))
+        return np.array([len(sent) - counts[one] for one in self._keys], np.float64)
+
+    @functools.cached_property
+    def _keys(self) -> list[str]:
+        return [text_key(text) for text in self._texts]
+
+    # --- words that nobody can have sent ---
+
+    def note_unknown(self, seen: Observed) -> None:
+        """Count the words of what was sent, and those among them that the mechanism cannot send."""
+        with self._lock:
+            self.words += int(seen.total.sum())
+            self.unknown_words += int(seen.unknown.sum())
+
+    def warn_unknown_words(self, attacker: str) -> None:
+        """Say how many words do not fit, where they are many, and begin to count anew."""
+        words, unknown, self.words, self.unknown_words = self.words, self.unknown_words, 0, 0
+        if unknown > _MANY * words:
+            warnings.warn(
+                f"{unknown:,} of {words:,} words that were sent are not in the vocabulary that {attacker} takes for "
+                "the mechanism's own: they count against every query alike; give the mechanism's vectors.",
+                stacklevel=4,
+            )
+
     # --- mechanisms ---
 
     def mechanisms(self, setting: KnownSetting | None) -> list[Mechanism]:
@@ -135,6 +171,11 @@ class Laws:
             return tuple(bind(wanted @ one, vectors=self._vectors) for one in cls.grid)
         except QuipukitError:  # another program's mechanism, or options that ours does not have
             return ()
+
+
+def is_identity(mechanism: Mechanism) -> bool:
+    """Return whether a mechanism sends the query as it is."""
+    return type(mechanism) is Identity
 
 
 def at_each_value(mechanism: Mechanism) -> list[Mechanism]:
