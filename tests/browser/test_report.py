@@ -200,8 +200,8 @@ def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
 
 def test_two_attackers(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["attackers"])
-    page.click("#plane .segments button:has-text('Words motivated')")
-    assert "Words motivated persona (RR)" in page.evaluate(
+    page.click("#plane .segments button:has-text('strongest motivated')")
+    assert "strongest motivated persona (RR)" in page.evaluate(
         "document.getElementById('plot-plane').layout.xaxis.title.text"
     )
     shown = page.locator("#example").inner_text()

@@ -175,7 +175,7 @@ def test_eighty_columns_have_room_for_the_scores(few: tuple[str, str], tmp_path:
     assert cmp.count("[") == cmp.count("]") == 2, "a score and its interval stand in one line"
     assert shown.count("lazy HV") == shown.count("motivated HV") == 1
     point = next(line for line in lines if line.startswith("  CMP@10 "))
-    assert len(point.split()) == 7  # utility, share kept (two parts), three risks
+    assert len(point.split()) == 9  # utility, share kept (two parts), three risks, what two guessers learn of the need
 
 
 # --- compare ---

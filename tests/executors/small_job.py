@@ -74,7 +74,7 @@ def run(
     queries = pd.DataFrame({"qid": list(TOPICS), "query": list(TOPICS.values())})
     chosen: dict[str, Any] = {"specs": SPECS, "vectors": qk.load_vectors(folder / "vectors.txt"), "seed": 7, **changes}
     sent = qk.obfuscate(queries, n=3, executor=executor, **chosen)
-    ranks = qk.attack(sent, queries, LOG, encoder=Words(), stages=stages, executor=executor)
+    ranks = qk.attack(sent, queries, LOG, encoder=Words(), attackers=["QuIA"], stages=stages, executor=executor)
     found = qk.retrieve(sent, qk.load_collection(folder), depth=4, executor=executor)
     tables = "".join(table.to_csv() for table in (sent, qk.notes(sent), ranks, found))
     vectors = distributed.distributed(Words(), executor or Local()).encode(LOG)

@@ -72,6 +72,7 @@ def topics(village: Path, tmp_path: Path) -> list[str]:
     tiny.write_lines(queries, (f"{qid}\t{text}" for qid, text in zip(qids, ORIGINALS, strict=True)))
     tiny.write_lines(qrels, (f"{qid} 0 {docno} 1" for qid, docno in zip(qids, DOCUMENTS, strict=False)))
     common = ["--log", village / "log.txt", "--vectors", village / "vectors.txt", "--encoder", "attacker"]
+    common += ["--attackers", "QuIA"]
     given = ["evaluate", village, "--queries", queries, "--qrels", qrels, *common, "--depth", "4", "-n", "3"]
     return [*map(str, given), "--reranker", "user"]
 
@@ -194,6 +195,7 @@ def test_queries_obfuscated_elsewhere_are_compared_with_the_originals(
     qrels = pd.DataFrame({"qid": ["a", "b"], "docno": "harbour-00", "relevance": 1})
     # Half of its words are another text; all of them but for stop words are the same.
     choices = {"queries": queries, "qrels": qrels, "log": village / "log.txt", "encoder": "attacker", "depth": 2}
+    choices["attackers"] = ["QuIA"]
     systems = ((at(engine), "bm25"),)
     qk.evaluate(village, obfuscated=table, systems=systems, out=tmp_path / "1", **choices)
     assert received(engine) == 0 and engine.asked

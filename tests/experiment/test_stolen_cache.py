@@ -73,6 +73,7 @@ def use(library: Path, originals: list[str], out: Path | None, systems: Any = No
         log=library / "log.txt",
         vectors=library / "vectors.txt",
         encoder="attacker",
+        attackers=["QuIA"],  # the only one that keeps vectors
         systems=systems or (("bm25", "user"), ("dense:searcher", "user")),
         depth=DEPTH,
         out=out,
@@ -80,7 +81,7 @@ def use(library: Path, originals: list[str], out: Path | None, systems: Any = No
     sent = result.obfuscated.drop(columns="seed").head(200)
     collection = qk.load_collection(library)
     asked = queries[queries["qid"].isin(sent["qid"])]
-    qk.attack(sent, asked, str(library / "log.txt"), encoder="attacker")
+    qk.attack(sent, asked, str(library / "log.txt"), encoder="attacker", attackers=["QuIA"])
     qk.similarity(sent, queries, "meaning")
     run = qk.retrieve(sent, collection, "dense:searcher", depth=DEPTH)
     qk.rerank(qk.pool(run), queries, collection, "user")
@@ -207,6 +208,7 @@ def test_a_run_that_goes_on_encodes_nothing_twice(
     monkeypatch.setattr(tiny.Words, "pieces", noted)
     systems = (("dense:searcher", "user"),)
     choices = {"queries": ORIGINALS[:20], "log": library / "log.txt", "vectors": library / "vectors.txt", "n": 1}
+    choices["attackers"] = ["QuIA"]
     qrels = pd.DataFrame({"qid": [str(number) for number in range(1, 21)], "docno": "d00001", "relevance": 1})
 
     def again() -> None:

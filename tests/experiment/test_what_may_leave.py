@@ -71,7 +71,17 @@ def test_a_file_with_common_noise_does_not_go_to_an_engine(
         told = refused(capsys, engine, "retrieve", file, *usual, *more, "-o", tmp_path / "runs")
         assert "share common noise" in told and "independent" in told
     asked = ["evaluate", village, "--obfuscated", file, "--queries", topics, "--retriever", at(engine), "--depth", "2"]
-    asked += ["--reranker", "bm25", "--encoder", "attacker", "--log", village / "log.txt", "--no-report"]
+    asked += [
+        "--reranker",
+        "bm25",
+        "--encoder",
+        "attacker",
+        "--log",
+        village / "log.txt",
+        "--no-report",
+        "--attackers",
+        "QuIA",
+    ]
     for more in ([], ["--send-originals"]):
         assert "share common noise" in refused(capsys, engine, *asked, *more, "-o", tmp_path / "run")
     read, _ = read_obfuscated(file)
@@ -209,7 +219,17 @@ def test_the_text_beside_an_obfuscated_query_is_an_original(
             capsys, engine, "retrieve", file, "--collection", village, *usual, *more, "-o", tmp_path / "runs"
         )
         assert "1 of 2 obfuscated queries are original queries" in told and "secret" not in told
-    usual += ["--encoder", "attacker", "--log", village / "log.txt", "--depth", "2", "--no-report"]
+    usual += [
+        "--encoder",
+        "attacker",
+        "--log",
+        village / "log.txt",
+        "--depth",
+        "2",
+        "--no-report",
+        "--attackers",
+        "QuIA",
+    ]
     told = refused(capsys, engine, "evaluate", village, "--obfuscated", file, *usual, "-o", tmp_path / "run")
     assert "1 of 2 obfuscated queries are original queries" in told
 
@@ -274,7 +294,17 @@ def test_a_mechanism_that_drops_stop_words_does_not_hide_the_query_by_it(
 ) -> None:
     tiny.write_lines(tmp_path / "one.tsv", ["q1\thow does a tumor grow"])
     asked = ["evaluate", village, "--queries", tmp_path / "one.tsv", "--retriever", at(engine), "--reranker", "bm25"]
-    asked += ["--encoder", "attacker", "--log", village / "log.txt", "--depth", "2", "--no-report"]
+    asked += [
+        "--encoder",
+        "attacker",
+        "--log",
+        village / "log.txt",
+        "--depth",
+        "2",
+        "--no-report",
+        "--attackers",
+        "QuIA",
+    ]
     asked += ["--qrels", tmp_path / "one.qrels", "-m", "AEA(include_original=True)@3", "-o", tmp_path / "run"]
     tiny.write_lines(tmp_path / "one.qrels", ["q1 0 moon-00 1"])
     assert "every setting drew original queries" in refused(capsys, engine, *asked)

@@ -47,7 +47,7 @@ def test_a_retriever_and_a_reranker(sent):
 
 def test_an_encoder_attacks_and_compares(sent):
     pets = Pets()
-    ranks = qk.attack(sent, pets.queries(), ["cat and dog", "nothing"], encoder=Letters())
+    ranks = qk.attack(sent, pets.queries(), ["cat and dog", "nothing"], encoder=Letters(), attackers=["QuIA"])
     assert (ranks["log_rank"] == 1).all(), "the originals were sent as they are"
     similar = qk.similarity(sent, pets.queries(), encoder=Letters())
     assert similar["sentence_similarity"].tolist() == pytest.approx([1.0])

@@ -8,7 +8,7 @@ from quipukit.report.views import View
 
 
 def attackers(view: View, measure: str) -> ReportTable:
-    """Return the mean risk of every setting against every attacker, by one measure of risk."""
+    """Return the mean risk of every setting by attacker, for one measure of risk."""
     risks = view.result.risks()
     own = risks[risks["measure"] == measure]
     count = max(1, risks["qid"].nunique())
@@ -30,7 +30,7 @@ def attackers(view: View, measure: str) -> ReportTable:
     frame = means.rename("risk").reset_index().assign(measure=measure)
     return ReportTable(
         name="attackers",
-        title=f"Risk against every attacker ({persona_of(measure)}, {measure})",
+        title=f"Risk by attacker ({persona_of(measure)}, {measure})",
         headings=("Mechanism", "Setting", *names, "Strongest"),
         row_groups=grouped(rows),
         frame=named_frame(view, frame),
