@@ -80,9 +80,12 @@ class WithGaps(Table):
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame as it should be; a missing number stays NaN."""
-        gaps = {name: frame[name].isna() for name, kind in self.columns.items() if kind == "number" and name in frame}
+        numbers = (name for name, kind in self.columns.items() if kind == "number" and name in frame)
+        gaps = {name: gap for name in numbers if (gap := frame[name].isna().to_numpy()).any()}
+        if not gaps:
+            return super().check(frame)
         checked = super().check(frame.assign(**{name: frame[name].fillna(0.0) for name in gaps}))
-        return checked.assign(**{name: checked[name].mask(gap.to_numpy()) for name, gap in gaps.items()})
+        return checked.assign(**{name: checked[name].mask(gap) for name, gap in gaps.items()})
 
 
 def noise_of(obfuscated: pd.DataFrame) -> str:

@@ -19,15 +19,13 @@ from tests.experiment.conftest import Whole, slowly
 CELLS, SYSTEMS = tiny.CELLS, len(tiny.SYSTEMS)
 # CMP at two settings, TEM and Random are bound to the vectors; AEA and Identity are not.
 WITH_VECTORS = 4
-# By consensus of a system's lists, and by the one attacker.
-GUESSERS = 2 * SYSTEMS
 
 Saved = Callable[[], dict[str, int]]
 
 
 def everything(cells: int) -> dict[str, int]:
     one_each = dict.fromkeys(("notes", "obfuscated", "ranks", "text_similarity", "guesses"), cells)
-    return one_each | dict.fromkeys(("pool", "utility", "ceiling"), cells * SYSTEMS) | {"need": cells * GUESSERS}
+    return one_each | dict.fromkeys(("pool", "utility", "ceiling", "need"), cells * SYSTEMS)
 
 
 @pytest.fixture
@@ -73,8 +71,8 @@ def change_document(folder: Path) -> None:
     [
         # Random too: another text under the same id has noise of its own.
         (change_topic, everything(CELLS)),
-        (change_judgment, dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS) | {"need": CELLS * GUESSERS}),
-        (change_log, {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # a consensus needs no log
+        (change_judgment, dict.fromkeys(("utility", "ceiling", "need"), CELLS * SYSTEMS)),
+        (change_log, {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
             change_vectors,
@@ -82,7 +80,7 @@ def change_document(folder: Path) -> None:
         ),
         (
             change_document,
-            dict.fromkeys(("pool", "utility", "ceiling"), CELLS * SYSTEMS) | {"need": CELLS * GUESSERS},
+            dict.fromkeys(("pool", "utility", "ceiling", "need"), CELLS * SYSTEMS),
         ),
     ],
 )
@@ -177,7 +175,7 @@ def test_another_model_of_the_search_system_is_noticed(
         pytest.param("retrieve", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         pytest.param("utility", dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         ("ceiling", {"ceiling": CELLS * SYSTEMS}),
-        ("need", {"need": CELLS * GUESSERS}),
+        ("need", {"need": CELLS * SYSTEMS}),
         pytest.param("text_similarity", {"text_similarity": CELLS}, marks=pytest.mark.slow),
     ],
 )

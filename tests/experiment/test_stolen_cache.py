@@ -175,7 +175,7 @@ def test_the_same_attack_confirms_all_of_them_in_a_cache_of_the_old_kind(
         assert confirmed >= set(ORIGINALS)
     # Of the 2,250 others few are taken for originals: those that were sent, those of which all documents were found.
     assert len(by_vector(home) - {*ORIGINALS, *LOG}) < 13
-    assert len(by_documents(home, library)) < 1_000  # what the guesses found is there, too
+    assert len(by_documents(home, library)) < 1_250  # what the guesses of all attackers found is there, too
 
 
 def test_the_cache_is_the_same_whatever_was_asked(

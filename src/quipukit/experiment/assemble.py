@@ -37,12 +37,11 @@ def assemble(pipeline: Pipeline) -> Result:
         for cell in plan.cells:
             for stage in measured:
                 add("scores", stage.load(SystemCell(number, cell)), cell, system=system.name)
-    for needed in pipeline.need.cells:
-        add("need", pipeline.need.load(needed), needed.cell, system=plan.options.systems[needed.system].name)
     sweep = len(plan.ns) > 1
     checks = tables_of(sweep)
     tables = {name: checks[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items()}
-    tables.setdefault("need", checks["need"].empty())
+    need = pipeline.need.table()
+    tables["need"] = checks["need"].check(need) if len(need) else checks["need"].empty()
     tables["queries"] = plan.queries
     tables["settings"] = checks["settings"].check(settings_table(pipeline))
     return Result(manifest=_manifest(pipeline), **tables)

@@ -14,8 +14,9 @@ import pandas as pd
 from quipukit.errors import InputError, ResourceError
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Stage
+from quipukit.frames import SETTING
 from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, ScoredList, lists_of, own_lists
-from quipukit.measures.need import guess_similarities, ndcgs, need_rows
+from quipukit.measures.need import guess_similarities, ndcgs, need_rows, need_table
 from quipukit.measures.utility import relevant_documents
 from quipukit.retrieval.bm25 import BM25
 from quipukit.retrieval.remembered import RememberedScores
@@ -32,15 +33,18 @@ MOST_DOCUMENTS = 1_000_000
 
 
 class NeedCell(NamedTuple):
-    """A cell, searched by one system and guessed by one attacker (by their numbers); None is the consensus."""
+    """A cell, searched by one system and guessed by one attacker (by their numbers)."""
 
     system: int
-    attacker: int | None
+    attacker: int
     cell: Cell
 
 
 class Need(Stage[NeedCell]):
-    """Caches `quipukit.need_leakage`; only with judgments, and with documents on this machine."""
+    """Caches `quipukit.need_leakage` by guesses; only with judgments, and with documents on this machine.
+
+    The consensus is computed from the pools when it is asked for: that is quicker than to save it and to read it again.
+    """
 
     name = "need"
 
@@ -54,37 +58,23 @@ class Need(Stage[NeedCell]):
     @property
     def cells(self) -> Sequence[NeedCell]:
         plan = self.plan
-        if not plan.judged:
+        if not (plan.judged and self._local):
             return []
-        local = self._local
         return [
             NeedCell(system, attacker, cell)
             for system in range(len(plan.options.systems))
-            for attacker in (None, *range(len(plan.attackers)))
+            for attacker in range(len(plan.attackers))
             for cell in plan.cells
-            if local or (attacker is None and self._identity(cell) is not None)
         ]
 
     def depends_on(self, cell: NeedCell) -> Any:
-        prints = self.plan.fingerprints
-        judged = [cell.cell.setting.key, self.plan.depth(cell.cell), prints["queries"], prints["qrels"]]
-        if cell.attacker is None:
-            identity = self._identity(cell.cell)
-            own = prints["collection"] if identity is None else self.retrieve.digest(SystemCell(cell.system, identity))
-            return [*judged, self.retrieve.digest(SystemCell(cell.system, cell.cell)), own]
-        system = self.plan.options.systems[cell.system]
-        searched = [prints["collection"], system.reranker_name, system.reranker_fingerprint]
+        prints, system = self.plan.fingerprints, self.plan.options.systems[cell.system]
+        searched = [prints["collection"], self.plan.depth(cell.cell), system.reranker_name, system.reranker_fingerprint]
         guessed = self.attack.key(AttackCell(cell.attacker, cell.cell))
-        return [*judged, searched, guessed, self.text_similarity.encoder.fingerprint]
+        return [prints["queries"], prints["qrels"], searched, guessed, self.text_similarity.encoder.fingerprint]
 
     def compute(self, missing: Sequence[NeedCell]) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
-        fused = [cell for cell in missing if cell.attacker is None]
-        if fused:
-            with self.context.timer.stage("fusing the engine's lists") as progress:
-                for number, cell in enumerate(fused, 1):
-                    yield cell, self._consensus(cell)
-                    progress(number, len(fused))
-        for attacker in dict.fromkeys(cell.attacker for cell in missing if cell.attacker is not None):
+        for attacker in dict.fromkeys(cell.attacker for cell in missing):
             mine = [cell for cell in missing if cell.attacker == attacker]
             guesses = self._guesses(attacker, list(dict.fromkeys(cell.cell for cell in mine)))
             pairs = [pair for own in guesses.values() for pair in own.items()]
@@ -92,13 +82,30 @@ class Need(Stage[NeedCell]):
             for system in dict.fromkeys(cell.system for cell in mine):
                 yield from self._guessed([cell for cell in mine if cell.system == system], guesses, alike)
 
+    def table(self) -> pd.DataFrame:
+        """Return what all guessers find, in the order of the plan, with the columns of a result."""
+        plan = self.plan
+        parts = []
+        for cell in plan.system_cells if plan.judged else ():
+            if self._local or self._identity(cell.cell) is not None:
+                parts.append((self._named(cell, CONSENSUS), self._consensus(cell)))
+        for guessed in self.cells:
+            attacker = self.attack.panel.names[guessed.attacker]
+            names = self._named(SystemCell(guessed.system, guessed.cell), GUESS, attacker)
+            parts.append((names, self.load(guessed)))
+        return need_table(parts)
+
+    def _named(self, cell: SystemCell, guesser: str, attacker: str = "") -> dict[str, Any]:
+        system = {"system": self.plan.options.systems[cell.system].name}
+        own = {"seed": cell.cell.seed, "n": cell.cell.setting.n, **cell.cell.setting.columns}
+        return {**system, **own, "guesser": guesser, "attacker": attacker}
+
     # --- the two guessers ---
 
-    def _consensus(self, cell: NeedCell) -> pd.DataFrame:
-        lists = self._fused(SystemCell(cell.system, cell.cell))
-        return need_rows(cell.cell.setting.key, (CONSENSUS, ""), lists, self._own_consensus(cell), self._judged)
+    def _consensus(self, cell: SystemCell) -> pd.DataFrame:
+        return need_rows(self._fused(cell), self._own_consensus(cell), self._judged)
 
-    def _own_consensus(self, cell: NeedCell) -> Mapping[str, float]:
+    def _own_consensus(self, cell: SystemCell) -> Mapping[str, float]:
         """Return nDCG@10 of the engine's list for each original."""
         identity, depth = self._identity(cell.cell), self.plan.depth(cell.cell)
         known = (cell.system, depth, identity)
@@ -120,9 +127,11 @@ class Need(Stage[NeedCell]):
                 sent = self.attack.sent_by(some)
                 sent = sent[sent["qid"].isin(self._judged.keys())]
                 best = panel.guesses(sent, plan.queries, 1, names=[panel.names[attacker]])
-                for cell in some:
-                    own = cell.rows_of(best)
-                    guesses[cell] = dict(zip(own["qid"], own["query"], strict=True))
+                guesses |= {cell: {} for cell in some}
+                cells_by = {cell.setting.key: cell for cell in some}
+                columns = (best[column].tolist() for column in (*SETTING, "qid", "query"))
+                for mechanism, parameter, value, qid, text in zip(*columns, strict=True):
+                    guesses[cells_by[mechanism, parameter, value]][qid] = text
                 progress(len(guesses), len(cells))
         return guesses
 
@@ -133,7 +142,6 @@ class Need(Stage[NeedCell]):
         similarities: Mapping[tuple[str, str], float],
     ) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
         """Yield the tables of cells of one attacker and one system."""
-        attacker, *_ = {self.attack.panel.names[cell.attacker] for cell in cells if cell.attacker is not None}
         spec: SystemSpec = self.plan.options.systems[cells[0].system]
         scorer = RememberedScores(spec.load_scorer(self.plan.collection, store_of=self.context.store_of))
         by_depth: dict[int, list[NeedCell]] = {}
@@ -149,8 +157,7 @@ class Need(Stage[NeedCell]):
                 own = guesses[cell.cell]
                 lists = {qid: found[text] for qid, text in own.items()}
                 alike = {guess: similarities[guess] for guess in own.items()}
-                key = cell.cell.setting.key
-                yield cell, need_rows(key, (GUESS, attacker), lists, references, self._judged, alike)
+                yield cell, need_rows(lists, references, self._judged, alike)
 
     # --- what they work with ---
 
