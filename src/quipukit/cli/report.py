@@ -137,7 +137,8 @@ def _print_points(view: "View", name: str, every: bool) -> None:
         f"Mean {view.measure} over {judged} queries, and mean risk against each persona over {asked}. Kept: the share "
         f"of what the original query finds among as many documents. {need_text(view)}"
     )
-    headings = [] if view.need.empty else ["consensus", *(["guess"] * len(view.attackers))]
+    guessed = [f"{name} guess" for name in view.attackers] if len(view.attackers) > 1 else ["guess"]
+    headings = [] if view.need.empty else ["consensus", *guessed]
     rows = [[spec, *cells, *(needs[spec].values() if headings else ())] for spec, cells in settings.items()]
     title = f"{name}: {what[0].lower()}{what[1:]}" if name else what
     print_table(title, ["setting", view.measure, "kept", *view.labels, *headings], rows, _wrapped(caption))

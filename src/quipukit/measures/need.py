@@ -27,6 +27,7 @@ from quipukit.errors import InputError
 from quipukit.frames import NEED, QUERIES, SETTING, with_setting
 from quipukit.measures.guessers import CONSENSUS, GUESS, Consensus, Guess, Key, ScoredList, own_lists
 from quipukit.measures.similarity import Encodes, text_cosines
+from quipukit.measures.strongest import STRONGEST
 from quipukit.measures.utility import relevant_documents
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.fusion import K
@@ -123,6 +124,21 @@ def need_means(need: pd.DataFrame) -> pd.DataFrame:
     means = grouped[["leakage", "similarity"]].mean()
     counts = answered.reindex(means.index, fill_value=0).to_numpy()
     return means.assign(queries=counts, left_out=grouped["qid"].nunique().to_numpy() - counts).reset_index()
+
+
+def with_strongest(means: pd.DataFrame) -> pd.DataFrame:
+    """Add, where several attackers guess, the one whose guesses leak most at each setting, as the strongest.
+
+    >>> row = {"mechanism": "CMP", "parameter": "epsilon", "value": 1.0, "guesser": "Guess"}
+    >>> both = pd.DataFrame([{**row, "attacker": name, "leakage": x} for name, x in (("QuIA", 0.2), ("Words", 0.4))])
+    >>> with_strongest(both)[["attacker", "leakage"]].values.tolist()
+    [['QuIA', 0.2], ['Words', 0.4], ['strongest', 0.4]]
+    """
+    guessed = means[(means["guesser"] == GUESS) & means["leakage"].notna()]
+    if guessed["attacker"].nunique() < 2:
+        return means
+    best = guessed.loc[guessed.groupby(list(SETTING), sort=False)["leakage"].idxmax()]
+    return pd.concat([means, best.assign(attacker=STRONGEST)], ignore_index=True)
 
 
 def with_need(points: pd.DataFrame, need: pd.DataFrame) -> pd.DataFrame:

@@ -33,15 +33,17 @@ def test_results_of_earlier_versions_have_none(view: View) -> None:
     assert old.points["need_guess"].isna().all() and len(old.points) == len(view.points)
 
 
-def test_every_attacker_has_its_columns(view: View) -> None:
+def test_of_several_attackers_the_first_and_the_strongest_are_shown(view: View) -> None:
     result = view.result
-    second = result.need[result.need["guesser"] == "Guess"].assign(attacker="Other", leakage=0.25)
-    scores = result.scores[result.scores["side"] == "risk"].assign(attacker="Other")
-    both = replace(
-        result,
-        need=pd.concat([result.need, second], ignore_index=True),
-        scores=pd.concat([result.scores, scores], ignore_index=True),
-    )
-    table = tables.need(views_of([both])[0])
-    assert [heading for heading, _ in table.column_groups] == ["", "QuIA", "Other"]
-    assert all(row[-2].text == "0.250" for group in table.row_groups for row in group.rows)
+    more = {"need": result.need[result.need["guesser"] == "Guess"].assign(leakage=0.25)}
+    more |= {"ranks": result.ranks, "scores": result.scores[result.scores["side"] == "risk"]}
+    frames = {
+        name: pd.concat([getattr(result, name), own.assign(attacker="Other")], ignore_index=True)
+        for name, own in more.items()
+    }
+    table = tables.need(views_of([replace(result, **frames)])[0])
+    assert [heading for heading, _ in table.column_groups] == ["", "QuIA", "strongest"]
+    guessed = [(float(row[3].text), float(row[5].text)) for group in table.row_groups for row in group.rows]
+    assert all(strongest == max(quia, 0.25) for quia, strongest in guessed)
+    assert {strongest > quia for quia, strongest in guessed} == {True, False}
+    assert "Strongest: of all attackers" in table.caption

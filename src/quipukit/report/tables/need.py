@@ -8,6 +8,8 @@ from quipukit.report.table_model import Cell, ReportTable, number
 from quipukit.report.tables.rows import MISSING, Rows, grouped, named_frame, setting_text, sweep_text
 from quipukit.report.views import View
 
+_STRONGEST = " Strongest: of all attackers, the one whose guesses leak most at the setting."
+
 
 def need(view: View) -> ReportTable:
     """Return the need leakage of every setting; no row where it was not measured."""
@@ -52,7 +54,7 @@ def need_text(view: View) -> str:
     return (
         "Need leakage: the share of the original's nDCG@10 that an attacker reaches by fusing the lists that the "
         "engine returned for the variants (consensus), and by searching with its best guess from the log (guess)."
-        f"{counted if left_out else ''}"
+        f"{_STRONGEST if len(view.attackers) > 1 else ''}{counted if left_out else ''}"
     )
 
 
