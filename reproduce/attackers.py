@@ -37,7 +37,8 @@ def main() -> None:
     start = time.monotonic()
     published = risks_of(theirs, queries, log)
     print(f"published: {time.monotonic() - start:,.0f} s", file=sys.stderr)
-    parts = [HEAD.format(log=len(log), sets=len(theirs.groupby(["mechanism", "value", "qid"])))]
+    options = " --quick" if chosen.quick else ""
+    parts = [HEAD.format(options=options, log=len(log), sets=len(theirs.groupby(["mechanism", "value", "qid"])))]
     parts += ["## The published queries", "", *table(published), "", *quipu_lines(published), ""]
     parts += ["## Controls", "", *control_lines(theirs, queries, log), ""]
     if not chosen.quick:
@@ -149,7 +150,7 @@ def control_lines(obfuscated: pd.DataFrame, queries: pd.DataFrame, log) -> list[
 
 HEAD = """# Every attacker, measured
 
-Written by `python -m reproduce.attackers`. See [attackers](attackers.md) for what each attacker does.
+Written by `python -m reproduce.attackers{options}`. See [attackers](attackers.md) for what each attacker does.
 
 TREC DL'19, 43 queries, 86 settings, 50 variants each (but for AEA): {sets:,} sets of texts, ranked against a log of
 {log:,} distinct queries, completed with the originals. The attackers use quipukit's default word vectors; they know
