@@ -99,6 +99,8 @@ def _without_accents(word: str) -> str:
 
 
 def _strip(word: str) -> str:
+    if word.isascii() and word[:1].isalnum() and word[-1:].isalnum():  # nearly every word
+        return word
     start, end = 0, len(word)
     # A mark belongs to the character before it: at the start, or after punctuation, it stands on nothing.
     while start < end and (_is_punctuation(word[start]) or _is_mark(word[start])):

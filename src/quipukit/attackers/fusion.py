@@ -25,7 +25,7 @@ from quipukit.vectors.store import Vectors
 
 _BATCH = 16
 _BINS = 4096
-_EXACT = 2048  # of the best of each member are ranked one by one; the others by the bin that their score falls into
+_EXACT = 2048  # about as many of the best of each member are ranked one by one; the others by their scores' bins
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,54 +65,62 @@ class Fusion(Attacker):
             yield from in_threads(self._fused, zip(*found, strict=True))
 
     def _fused(self, scores: Sequence[Floats]) -> Floats:
-        size = max(1, len(scores[0]))
-        parts = [weight * -np.log(ranks(one) / size) for one, (_, weight) in zip(scores, self._members, strict=True)]
-        total: Floats = np.sum(parts, axis=0)
+        total = np.zeros(len(scores[0]))
+        for one, (_, weight) in zip(scores, self._members, strict=True):
+            total -= weight * log_chances(one)
         return total
 
 
-def ranks(scores: Floats) -> Floats:
-    """Return the rank of every score from 1, the highest; equal scores share their mean rank.
+def log_chances(scores: Floats) -> Floats:
+    """Return ln(rank / number of scores), where the highest has rank 1 and equal scores share their mean rank.
 
     Exact for the best; beyond them, scores that fall into one of some thousand bins count as equal.
 
-    >>> ranks(np.array([0.5, 2.0, 0.5, 1.0])).tolist()
-    [3.5, 1.0, 3.5, 2.0]
+    >>> np.exp(log_chances(np.array([0.5, 2.0, 0.5, 1.0]))).round(3).tolist()
+    [0.875, 0.25, 0.875, 0.5]
     """
     scores = np.ascontiguousarray(scores, np.float64)
-    found = _binned(scores)
-    top = min(_EXACT, len(scores))
-    if not top:
-        return found
-    bar = np.partition(scores, len(scores) - top)[len(scores) - top]
-    best = np.flatnonzero(scores > bar)
-    order = np.argsort(-scores[best], kind="stable")
-    values = scores[best][order]
-    first = np.searchsorted(-values, -values, "left")
-    last = np.searchsorted(-values, -values, "right")
-    found[best[order]] = (first + last + 1) / 2
+    found, best = _binned(scores)
+    order = best[np.argsort(-scores[best], kind="stable")]
+    values = -scores[order]
+    ranks = (np.searchsorted(values, values, "left") + np.searchsorted(values, values, "right") + 1) / 2
+    found[order] = np.log(ranks / max(1, len(scores)))
     return found
 
 
 @numba.njit(nogil=True, cache=True)
 def _binned(scores):  # type: ignore[no-untyped-def]
+    """Return the logarithm for every score by its bin, and the rows whose bins are the highest."""
     size = scores.shape[0]
-    found = np.ones(size)
-    if size == 0:
-        return found
-    low, high = scores.min(), scores.max()
-    if low == high:
-        found[:] = (size + 1) / 2
-        return found
-    scale = (_BINS - 1) / (high - low)
+    low, high = np.inf, -np.inf
+    for i in range(size):
+        low, high = min(low, scores[i]), max(high, scores[i])
+    # By halves: the distance of the largest numbers is infinite.
+    span = high / 2 - low / 2
+    bins = np.empty(size, np.int16)
     counts = np.zeros(_BINS, np.int64)
     for i in range(size):
-        counts[int((scores[i] - low) * scale)] += 1
-    means = np.empty(_BINS)
-    above = 0
+        bins[i] = int((scores[i] / 2 - low / 2) / span * (_BINS - 1)) if span > 0 else 0
+        counts[bins[i]] += 1
+    logs = np.empty(_BINS)
+    above, bar = 0, _BINS - 1
     for b in range(_BINS - 1, -1, -1):
-        means[b] = above + (counts[b] + 1) / 2
+        if above < _EXACT:
+            bar = b
+        logs[b] = np.log((above + (counts[b] + 1) / 2) / max(1, size))
         above += counts[b]
+    lowest, highest = np.inf, -np.inf  # of the last of these bins: often thousands of equal scores, which have no order
     for i in range(size):
-        found[i] = means[int((scores[i] - low) * scale)]
-    return found
+        if bins[i] == bar:
+            lowest, highest = min(lowest, scores[i]), max(highest, scores[i])
+    if lowest >= highest:
+        bar += 1
+    found = np.empty(size)
+    best = np.empty(counts[bar:].sum(), np.int64)
+    place = 0
+    for i in range(size):
+        found[i] = logs[bins[i]]
+        if bins[i] >= bar:
+            best[place] = i
+            place += 1
+    return found, best

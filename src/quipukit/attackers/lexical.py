@@ -13,10 +13,11 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.recent import Recent
+from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Slots
 from quipukit.jit import numba
 from quipukit.progress import Progress
-from quipukit.text import tokenize
 from quipukit.threads import in_threads
 
 _BATCH = 32
@@ -36,6 +37,7 @@ class Lexical(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Count the words of the log."""
         self._tokens = tokens = log.tokens
+        self._recent = Recent.of(tokens, type(self))
         self._idf = np.log((len(tokens) + 1) / (tokens.frequencies + 0.5))
         self._expected = np.bincount(tokens.ids, minlength=len(tokens.words)) / max(1, len(tokens.ids))
         self._unseen = np.log((len(tokens) + 1) / 0.5)
@@ -43,7 +45,7 @@ class Lexical(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the profile."""
-        counts = Counter(word for text in sent.texts for word in tokenize(text))
+        counts = Counter(word for words in divided(sent.texts) for word in words)
         total, number = sum(counts.values()), self._tokens.number
         profile = np.zeros(len(self._tokens.words))
         others = 0.0  # of the length of the profile: words that the log does not have
@@ -61,6 +63,9 @@ class Lexical(Attacker):
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""
+        return self._recent.scores(batch, self._compute)
+
+    def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         for start in range(0, len(batch), _BATCH):
             yield from in_threads(self.scores, batch[start : start + _BATCH])
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, unit
 from quipukit.errors import SpecError
 from quipukit.progress import Progress
-from quipukit.text import tokenize
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
@@ -46,20 +46,23 @@ class MaxSim(Attacker):
         self._space = WordSpace.of(self.vectors, log.tokens)
         sums = self._space.sums
         gram = np.zeros((sums.shape[1], sums.shape[1]))
-        for start in range(0, len(sums), _TILE):
-            gram += _gram(sums[start : start + _TILE])
-        _, directions = np.linalg.eigh(gram)
+        for products in in_threads(lambda start: _gram(sums[start : start + _TILE]), range(0, len(sums), _TILE)):
+            gram += products
+        ((_, directions),) = in_threads(np.linalg.eigh, [gram])  # small: one thread is faster than two that wait
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
         # By length, so that queries of one length lie together.
         self._order = np.argsort(log.tokens.lengths, kind="stable")
         self._rows = np.empty((len(sums), self._axes.shape[1]), np.float32)
-        for start in range(0, len(sums), _TILE):
+
+        def project(start: int) -> None:
             self._rows[start : start + _TILE] = unit(sums[self._order[start : start + _TILE]] @ self._axes)
+
+        in_threads(project, range(0, len(sums), _TILE))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the largest cosine."""
         slots, lengths = Slots.of(sent), self._space.tokens.lengths
-        texts = [tokenize(text) for text in dict.fromkeys(sent.texts)]
+        texts = list(dict.fromkeys(divided(sent.texts)))
         points = unit(self._space.sum_of(texts) @ self._axes).astype(np.float32)
         cost = length_cost(slots, lengths)
         best = np.zeros(len(lengths))
@@ -77,12 +80,12 @@ class MaxSim(Attacker):
             yield from in_threads(self.scores, batch[start : start + _BATCH])
 
 
-def _gram(rows: Singles) -> Floats:
-    wide = rows.astype(np.float64)
-    product: Floats = wide.T @ wide
+def _gram(rows: Singles) -> Singles:
+    product: Singles = rows.T @ rows
     return product
 
 
 def _largest(rows: Singles, points: Singles) -> Singles:
-    largest: Singles = (rows @ points.T).max(axis=1)
+    # Points by rows: the largest of every column takes a third of the time of the largest of every row.
+    largest: Singles = (points @ rows.T).max(axis=0)
     return largest

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.ranks import best_rows, count_better
+from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.task import GROUP, Task, by_setting
-from quipukit.attackers.ties import rounded, tolerance
+from quipukit.attackers.ties import count, extremes, rounded
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
@@ -28,7 +29,7 @@ from quipukit.encoders.stored import StoredEncoder
 from quipukit.errors import InputError
 from quipukit.executors.base import Executor
 from quipukit.frames import RANKS, SETTING
-from quipukit.progress import Progress
+from quipukit.progress import Progress, part_of
 from quipukit.specs import Spec
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Panel:
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
-                attacker.prepare(self._known.copied(), _part(progress, number, len(chosen)))
+                attacker.prepare(self._known.copied(), part_of(progress, number, 1, len(chosen)))
                 _check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
@@ -122,7 +123,7 @@ class Panel:
         """Encode what was sent ahead of time, for the attackers that encode; it changes no result."""
         encoders = {id(own): own for one in self._named(names) if (own := getattr(one, "encoder", None)) is not None}
         for number, encoder in enumerate(encoders.values()):
-            encoder.vectors(list(dict.fromkeys(texts)), "query", _part(progress, number, len(encoders)))
+            encoder.vectors(list(dict.fromkeys(texts)), "query", part_of(progress, number, 1, len(encoders)))
 
     def ranks(
         self,
@@ -143,10 +144,8 @@ class Panel:
         task = Task.of(obfuscated, queries, self.log, settings)
         self.prepare(names=names)
         chosen = self._named(names)
-        tables = [
-            self._ranks_of(attacker, task, _part(progress, number, len(chosen)), executor)
-            for number, attacker in enumerate(chosen)
-        ]
+        counts = self._counts(chosen, task, progress, executor)
+        tables = [_ranked(attacker, task, *found) for attacker, found in zip(chosen, counts, strict=True)]
         return RANKS.check(pd.concat(tables, ignore_index=True))
 
     def guesses(
@@ -174,8 +173,6 @@ class Panel:
             )
         return pd.concat(tables, ignore_index=True)
 
-    # --- one attacker ---
-
     def _named(self, names: Sequence[str] | None) -> list[Attacker]:
         known = dict(zip(self.names, self.attackers, strict=True))
         for name in names or ():
@@ -183,54 +180,45 @@ class Panel:
                 raise InputError(f"there is no attacker {name!r} in the panel; it has {', '.join(self.names)}.")
         return [known[name] for name in (self.names if names is None else names)]
 
-    def _ranks_of(
-        self, attacker: Attacker, task: Task, progress: Progress | None, executor: Executor | None
-    ) -> pd.DataFrame:
-        there = np.flatnonzero(task.targets >= 0)
-        better, tied = np.full(len(task.groups), -1), np.zeros(len(task.groups), np.int64)
-        if len(there):
-            sent = task.sent_to(attacker, self._mechanisms)
-            better[there], tied[there] = self._counts(
-                attacker, [sent[number] for number in there], task.targets[there], progress, executor
-            )
-        ranked = task.groups.assign(better=better, tied=tied)
-        table = task.asked.merge(ranked, on=list(GROUP), how="left").fillna({"better": -1, "tied": 0})
-        log_rank = np.where(table["better"] >= 0, table["better"] + 1 + table["tied"] / 2, np.inf)
-        return table.assign(attacker=repr(attacker.spec), log_rank=log_rank)
-
     def _counts(
-        self,
-        attacker: Attacker,
-        sent: Sequence[Sent],
-        targets: Rows,
-        progress: Progress | None,
-        executor: Executor | None,
+        self, chosen: Sequence[Attacker], task: Task, progress: Progress | None, executor: Executor | None
+    ) -> list[tuple[Rows, Rows]]:
+        """Return for each attacker how many other rows come before each target, and how many stand level with it."""
+        there = np.flatnonzero(task.targets >= 0)
+        targets = task.targets[there]
+        found = [(np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)) for _ in chosen]
+        scored = []
+        for number, attacker in enumerate(chosen):
+            seen = task.sent_to(attacker, self._mechanisms)
+            sent = [seen[place] for place in there]
+            vectors = _checked_vectors(attacker, sent)
+            if vectors is None or not sent:
+                scored.append((number, attacker, sent))
+            else:
+                part = part_of(progress, number, 1, len(chosen))
+                found[number] = self._counts_by_vectors(attacker, vectors, targets, part, executor)
+        # Some sets of texts for one attacker after the other: what one has found is still at hand for the next.
+        places = self._places[targets].tolist()  # in the attackers' order: to put every score into ours takes longer
+        step = at_once(len(self.log))
+        for start in range(0, len(there), step):
+            for number, attacker, sent in scored:
+                better, tied = found[number]
+                for place, scores in enumerate(self._scores(attacker, sent[start : start + step]), start):
+                    better[place], tied[place] = count(scores, places[place])
+            if progress and scored:
+                done = min(1.0, (start + step) / len(there))
+                progress(len(chosen) - len(scored) * (1 - done), len(chosen))
+        return found
+
+    def _counts_by_vectors(
+        self, attacker: Attacker, vectors: Floats, targets: Rows, progress: Progress | None, executor: Executor | None
     ) -> tuple[Rows, Rows]:
-        """Return how many other rows come before each target, and how many stand level with it."""
-        vectors = _checked_vectors(attacker, sent)
-        if vectors is not None:
-            goals = np.concatenate([self._vectors(attacker, target, target + 1) for target in targets])
-            counts = count_better(
-                vectors,
-                targets,
-                lambda start, stop: self._vectors(attacker, start, stop),
-                len(self.log),
-                goals.astype(np.float64),
-                progress,
-                executor,
-            )
-            return counts.better, counts.tied
-        better, tied = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
-        places = self._places[targets]  # in the attackers' order: to put a score of every row into ours takes longer
-        for number, (scores, place) in enumerate(zip(self._scores(attacker, sent), places, strict=True)):
-            own = scores[place]
-            equal = tolerance(scores, own)
-            with np.errstate(over="ignore"):  # the largest score less the smallest may be infinite
-                better[number] = (scores > own + equal).sum()
-                tied[number] = (np.abs(scores - own) <= equal).sum() - 1  # but for the target itself
-            if progress:
-                progress(number + 1, len(sent))
-        return better, tied
+        def rows(start: int, stop: int) -> Any:
+            return self._vectors(attacker, start, stop)
+
+        goals = np.concatenate([rows(target, target + 1) for target in targets]).astype(np.float64)
+        counts = count_better(vectors, targets, rows, len(self.log), goals, progress, executor)
+        return counts.better, counts.tied
 
     def _best(self, attacker: Attacker, sent: Sequence[Sent], top: int) -> tuple[Rows, Floats]:
         """Return the rows of the highest scores and these scores, one line for each."""
@@ -251,7 +239,7 @@ class Panel:
         """Iterate over the scores for each, in the order of the attackers' log."""
         for scored in attacker.scores_of(sent):
             scores = np.asarray(scored, np.float64)
-            if scores.shape != (len(self.log),) or not np.isfinite(scores).all():
+            if scores.shape != (len(self.log),) or not np.isfinite(extremes(scores)).all():
                 raise InputError(
                     f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
                     "the log; scores() must return one number per row."
@@ -264,6 +252,14 @@ class Panel:
         if vectors is None or len(vectors) != len(self.log):
             raise InputError(f"the attacker {attacker.spec!r} has sent_vectors() but no log_vectors, one per row.")
         return vectors[self._places[start:stop]]
+
+
+def _ranked(attacker: Attacker, task: Task, better: Rows, tied: Rows) -> pd.DataFrame:
+    """Return the ranks of an attacker, of which counts are known where the original is in the log."""
+    ranked = task.groups[task.targets >= 0].assign(better=better, tied=tied)
+    table = task.asked.merge(ranked, on=list(GROUP), how="left").fillna({"better": -1, "tied": 0})
+    log_rank = np.where(table["better"] >= 0, table["better"] + 1 + table["tied"] / 2, np.inf)
+    return table.assign(attacker=repr(attacker.spec), log_rank=log_rank)
 
 
 def _check_log_vectors(attacker: Attacker) -> None:
@@ -288,10 +284,3 @@ def _checked_vectors(attacker: Attacker, sent: Sequence[Sent]) -> Floats | None:
 
 def _in_memory(encoder: Encoder) -> PrivateStore:
     return PrivateStore(EncodingStore(load_encoder(encoder)))
-
-
-def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return a progress callback for one of several parts that reports the progress of the whole."""
-    if progress is None or count == 1:
-        return progress
-    return lambda done, total: progress(number + done / max(total, 1), count)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.recent import Recent
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products
 from quipukit.jit import numba
 from quipukit.progress import Progress
@@ -38,6 +39,7 @@ class Positional(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Look up the words of the log."""
         self._space = WordSpace.of(self.vectors, log.tokens, self.whiten)
+        self._recent = Recent.of(log.tokens, (type(self), self.vectors.fingerprint, self.whiten))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the mean cosine over positions."""
@@ -45,8 +47,11 @@ class Positional(Attacker):
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compare many at once: one product for the positions of several sets of texts."""
+        return self._recent.scores(batch, self._compute)
+
+    def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         for start in range(0, len(batch), _BATCH):
-            centers = [self._centers(Slots.of(sent)) for sent in batch[start : start + _BATCH]]
+            centers = in_threads(self._centers, map(Slots.of, batch[start : start + _BATCH]))
             tables = tiled_products([one.directions for one in centers], self._space.matrix)
             yield from in_threads(self._scored, zip(centers, tables, strict=True))
 

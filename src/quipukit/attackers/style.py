@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles, WordSpace
+from quipukit.jit import numba
 from quipukit.progress import Progress
 from quipukit.text import key, tokenize
+from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -48,10 +50,12 @@ class Style(Attacker):
         """Describe every query of the log, and find mean and covariance of its halves."""
         self._space = WordSpace.of(self.vectors, log.tokens)
         self._forms = log.tokens.derived("style", lambda: _forms(log.texts, log.tokens))
-        halves = np.array([zlib.crc32(key(text).encode()) % 2 for text in log.texts], np.int64)
-        self._halves = [np.flatnonzero(halves == half) for half in (0, 1)]
-        self._moments = [self._moments_of(self._halves[1 - half]) for half in (0, 1)]
-        self._learned: dict[tuple[str, ...], Floats] = {}
+        self._halves, self._moments = log.tokens.derived(
+            ("style", self.vectors.fingerprint), lambda: self._divided(log.texts)
+        )
+        self._learned: dict[tuple[str, ...], Floats] = log.tokens.derived(
+            ("learned", type(self), self.vectors.fingerprint), dict
+        )
 
     def scores(self, sent: Sent) -> Floats:
         """Return the discriminant; the same for all that is guessed with the same queries of others."""
@@ -68,22 +72,31 @@ class Style(Attacker):
         examples = np.concatenate([self._space.sum_of(words), forms], axis=1).mean(axis=0, dtype=np.float64)
         for rows, moments in zip(self._halves, self._moments, strict=True):
             direction = moments.discriminant(examples)
+            shift = moments.mean @ direction
             for start in range(0, len(rows), _SLAB):
                 some = rows[start : start + _SLAB]
-                scores[some] = (self._features(some) * direction).sum(axis=1)
-            scores[rows] -= moments.mean @ direction
+                scores[some] = _weighted(self._features(some), direction) - shift
         return scores
 
     def _features(self, rows: "NDArray[np.int64]") -> Singles:
         return np.concatenate([self._space.sums[rows], self._forms[rows]], axis=1)
 
+    def _divided(self, texts: Sequence[str]) -> "tuple[list[NDArray[np.int64]], list[_Moments]]":
+        """Return the rows of each half, and the moments of the other."""
+        half = np.array([zlib.crc32(key(text).encode()) % 2 for text in texts], np.int64)
+        halves = [np.flatnonzero(half == number) for number in (0, 1)]
+        return halves, [self._moments_of(halves[1]), self._moments_of(halves[0])]
+
     def _moments_of(self, rows: "NDArray[np.int64]") -> "_Moments":
+        def block(start: int) -> tuple[Floats, Singles]:
+            features = self._features(rows[start : start + _SLAB])
+            return features.sum(axis=0, dtype=np.float64), features.T @ features
+
         size = self._space.sums.shape[1] + self._forms.shape[1]
         total, products = np.zeros(size), np.zeros((size, size))
-        for start in range(0, len(rows), _SLAB):
-            block = self._features(rows[start : start + _SLAB])
-            total += block.sum(axis=0, dtype=np.float64)
-            products += block.T @ block
+        for sums, squares in in_threads(block, range(0, len(rows), _SLAB)):
+            total += sums
+            products += squares
         mean = total / max(1, len(rows))
         return _Moments(mean, products / max(1, len(rows)) - np.outer(mean, mean))
 
@@ -100,6 +113,16 @@ class _Moments:
         spread = np.trace(self.covariance) / len(self.mean)
         ridge = np.eye(len(self.mean)) * (_RIDGE * spread if spread > 0 else 1.0)
         return np.asarray(np.linalg.solve(self.covariance + ridge, examples - self.mean), np.float64)
+
+
+@numba.njit(nogil=True, cache=True)
+def _weighted(features, direction):  # type: ignore[no-untyped-def]
+    # In one order: the same for a text wherever it stands.
+    sums = np.zeros(features.shape[0])
+    for row in range(features.shape[0]):
+        for k in range(features.shape[1]):
+            sums[row] += features[row, k] * direction[k]
+    return sums
 
 
 def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:

@@ -8,6 +8,7 @@ import numpy as np
 
 from quipukit.attackers.base import Floats
 from quipukit.attackers.ranks import EQUAL
+from quipukit.jit import numba
 
 
 def tolerance(scores: Floats, own: float) -> float:
@@ -21,9 +22,25 @@ def tolerance(scores: Floats, own: float) -> float:
     >>> tolerance(np.array([0.9, 2e-15, 1e-15]), 1e-15) < 1e-15
     True
     """
-    largest = float(np.abs(scores).max(initial=0.0))
-    cancels = bool((scores > 0).any() and (scores < 0).any())
-    return EQUAL * max(abs(own), min(1.0, largest) if cancels else 0.0)
+    low, high = extremes(scores)
+    return EQUAL * max(abs(own), min(1.0, max(-low, high)) if low < 0 < high else 0.0)
+
+
+def count(scores: Floats, place: int) -> tuple[int, int]:
+    """Return how many scores are higher than the one at a place, and how many others are equal to it.
+
+    >>> count(np.array([0.3, 0.1 + 0.2, 0.5, 0.1]), 0)
+    (1, 1)
+    """
+    own = float(scores[place])
+    better, level = _counted(scores, own, tolerance(scores, own))
+    return int(better), int(level) - 1
+
+
+def extremes(scores: Floats) -> tuple[float, float]:
+    """Return the lowest and the highest score; infinite or not a number where any score is."""
+    low, high = _extremes(np.ascontiguousarray(scores, np.float64))
+    return float(low), float(high)
 
 
 def rounded(scores: Floats) -> Floats:
@@ -38,3 +55,24 @@ def rounded(scores: Floats) -> Floats:
 
 
 _DIGITS = round(-np.log10(EQUAL))
+
+
+@numba.njit(nogil=True, cache=True)
+def _extremes(scores):  # type: ignore[no-untyped-def]
+    low, high, seen = 0.0, 0.0, 0.0
+    if scores.shape[0]:
+        low = high = scores[0]
+    for i in range(scores.shape[0]):
+        seen += scores[i] - scores[i]  # 0, unless it is infinite or not a number
+        low, high = min(low, scores[i]), max(high, scores[i])
+    return low + seen, high + seen
+
+
+@numba.njit(nogil=True, cache=True)
+def _counted(scores, own, equal):  # type: ignore[no-untyped-def]
+    # A bar at the largest number plus its tolerance is infinite: nothing is higher, as it should be.
+    better, level = 0, 0
+    for i in range(scores.shape[0]):
+        better += scores[i] > own + equal
+        level += abs(scores[i] - own) <= equal
+    return better, level

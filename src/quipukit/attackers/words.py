@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
-from quipukit.attackers.tokens import Ids
+from quipukit.attackers.tokens import Ids, divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products, unit
 from quipukit.encoders.base import similarities
 from quipukit.progress import Progress
-from quipukit.text import tokenize
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -94,8 +93,7 @@ class Words(Attacker):
                 yield (cosines + vector[self.vectors.dimension :][lengths]) / np.sqrt(2)
 
     def _vector(self, sent: Sent) -> Floats:
-        texts = [tokenize(text) for text in sent.texts]
-        (centroid,) = unit(self._space.sum_of(texts).mean(axis=0, dtype=np.float64, keepdims=True))
+        (centroid,) = unit(self._space.sum_of(divided(sent.texts)).mean(axis=0, dtype=np.float64, keepdims=True))
         costs = length_cost(Slots.of(sent), np.arange(_LONGEST + 1, dtype=np.int32))
         return np.concatenate([centroid, -costs, [0.0]])
 

@@ -5,6 +5,7 @@ an unknown word that was sent unchanged is found, and one that nobody sent costs
 """
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Sent
-from quipukit.attackers.tokens import LogTokens
+from quipukit.attackers.tokens import LogTokens, divided
 from quipukit.jit import numba
-from quipukit.text import tokenize
 from quipukit.threads import in_threads
 from quipukit.vectors.store import Vectors
 
@@ -27,6 +27,7 @@ Singles = NDArray[np.float32]
 _AGREEMENT = 0.5
 _ROWS = 8192  # of the log at a time
 _TILE = 512
+_TOGETHER = (16, 8, 4)
 
 
 class WordSpace:
@@ -77,18 +78,42 @@ class WordSpace:
 def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]":
     """Return the products of every block of points with all rows.
 
-    One product for each block and each tile of rows, which stays in the processor's cache: fast, and the last bits of
-    a block's products do not depend on what other blocks there are.
+    As many points at once as the processor's library allows without the last bits of one depending on the others, and
+    one tile of rows at a time, which stays in the processor's cache.
     """
-    products = [np.empty((len(block), len(rows)), np.float32) for block in points]
+    together = points_at_once(rows.shape[1])
+    bounds = np.cumsum([0, *map(len, points)])
+    stacked = np.zeros((-(-int(bounds[-1]) // together) * together, rows.shape[1]), np.float32)
+    stacked[: bounds[-1]] = np.concatenate([rows[:0], *points])
+    products = np.empty((len(stacked), len(rows)), np.float32)
 
     def fill(start: int) -> None:
-        tile = np.ascontiguousarray(rows[start : start + _TILE].T)
-        for block, product in zip(points, products, strict=True):
-            np.matmul(block, tile, out=product[:, start : start + _TILE])
+        tile = rows[start : start + _TILE]
+        size = len(tile)
+        if size < _TILE:  # another shape may be multiplied in another order
+            tile = np.concatenate([tile, np.zeros((_TILE - size, rows.shape[1]), np.float32)])
+        for first in range(0, len(stacked), together):
+            found = tile @ stacked[first : first + together].T
+            products[first : first + together, start : start + size] = found[:size].T
 
     in_threads(fill, range(0, len(rows), _TILE))
-    return products
+    return [products[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+@functools.cache
+def points_at_once(dimension: int) -> int:
+    """Return how many points can be multiplied at once so that the place of a point does not change its products.
+
+    How a matrix product is divided into sums is up to the library and the processor; here it is tried out.
+    """
+    rng = np.random.default_rng(0)
+    tile = rng.standard_normal((_TILE, dimension), np.float32)
+    for count in _TOGETHER:
+        points = rng.standard_normal((count, dimension), np.float32)
+        first = tile @ points.T
+        if all((tile @ np.roll(points, by, 0).T == np.roll(first, by, 1)).all() for by in range(count)):
+            return count
+    return 1
 
 
 @numba.njit(nogil=True, cache=True)
@@ -134,7 +159,7 @@ class Slots:
     @classmethod
     def of(cls, sent: Sent) -> "Slots":
         """Divide texts into words."""
-        texts = [tokenize(text) for text in sent.texts]
+        texts = divided(sent.texts)
         lengths = Counter(map(len, texts))
         # Of several numbers that are equally common the smallest: the same whatever the order of the texts.
         length = min(lengths, key=lambda number: (-lengths[number], number)) if lengths else 0

@@ -14,6 +14,7 @@ from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.fingerprints import state_of
 from quipukit.frames import RANKS, SETTING
+from quipukit.progress import Progress, part_of
 from quipukit.registry import installed_class
 from quipukit.source_hash import code_key
 
@@ -69,6 +70,7 @@ class Attack(Stage[AttackCell]):
 
     def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
         timer, panel = self.context.timer, self.panel
+        to_score: dict[Cell, list[int]] = {}
         for number, name in enumerate(panel.names):
             mine = [cell.cell for cell in missing if cell.attacker == number]
             if not mine:
@@ -78,20 +80,41 @@ class Attack(Stage[AttackCell]):
             with timer.stage("encoding obfuscated queries", "queries") as progress:
                 texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
                 panel.encode(list(texts), progress, [name])
+            if panel.attackers[number].log_vectors is None:
+                for cell in mine:
+                    to_score.setdefault(cell, []).append(number)
+                continue
             # One pass over the log for each batch.
             for batch in dict.fromkeys(map(self.plan.batch, mine)):
                 some = [cell for cell in mine if self.plan.batch(cell) == batch]
-                with timer.stage(ranking_title(name, panel), "queries") as progress:
-                    ranks = panel.ranks(
-                        self.sent_by(some),
-                        self.plan.queries,
-                        settings=settings_frame(some),
-                        names=[name],
-                        progress=progress,
-                        executor=self.context.executor,
-                    )
-                    for cell in some:
-                        yield AttackCell(number, cell), RANKS.check(cell.rows_of(ranks))
+                with timer.stage(ranking_title([number], panel), "queries") as progress:
+                    yield from self._ranked(some, [number], progress)
+        # A cell at a time: attackers that ask others share what these have found, and little is lost on a stop.
+        for numbers in dict.fromkeys(map(tuple, to_score.values())):
+            cells = [cell for cell, chosen in to_score.items() if tuple(chosen) == numbers]
+            with timer.stage(ranking_title(numbers, panel), "queries") as progress:
+                for place, cell in enumerate(cells):
+                    count = len(self.plan.queries)
+                    part = part_of(progress, place * count, count, len(cells) * count)
+                    yield from self._ranked([cell], numbers, part)
+
+    def _ranked(
+        self, cells: Sequence[Cell], numbers: Sequence[int], progress: Progress | None
+    ) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
+        """Iterate over the ranks of every cell, as each of some attackers sees it."""
+        names = [self.panel.names[number] for number in numbers]
+        ranks = self.panel.ranks(
+            self.sent_by(cells),
+            self.plan.queries,
+            settings=settings_frame(cells),
+            names=names,
+            progress=progress,
+            executor=self.context.executor,
+        )
+        for number, name in zip(numbers, names, strict=True):
+            own = ranks[ranks["attacker"] == name]
+            for cell in cells:
+                yield AttackCell(number, cell), RANKS.check(cell.rows_of(own))
 
     def sent_by(self, cells: Sequence[Cell]) -> pd.DataFrame:
         """Return the obfuscated queries of several cells of one seed."""
@@ -115,6 +138,9 @@ def settings_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame([cell.setting.key for cell in cells], columns=list(SETTING))
 
 
-def ranking_title(name: str, panel: Panel) -> str:
-    """Return what the stage is called; the attacker is named where there are several."""
-    return "ranking the log" if len(panel.names) == 1 else f"ranking the log ({name})"
+def ranking_title(numbers: Sequence[int], panel: Panel) -> str:
+    """Return what the stage is called; attackers are named, or counted, where there are several."""
+    if len(panel.names) == 1:
+        return "ranking the log"
+    named = panel.names[numbers[0]] if len(numbers) == 1 else f"{len(numbers)} attackers"
+    return f"ranking the log ({named})"
