@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from quipukit.errors import ResourceError
 from quipukit.experiment.folder import write_errors
@@ -173,7 +174,8 @@ class Artifacts:
 
 def _decoded(path: Path, content: bytes) -> pd.DataFrame:
     try:
-        return pd.read_parquet(io.BytesIO(content))
+        # Not pandas' own reader, which is made for data sets of many files: most tables here are small.
+        return pq.ParquetFile(io.BytesIO(content)).read().to_pandas()
     except Exception as fault:  # Arrow's and pandas' own. The bytes are those that were written.
         raise ResourceError(
             f"{path} was written by other versions of pandas or pyarrow, and cannot be read with those installed "

@@ -5,7 +5,7 @@ nearest entry of a log. All comparisons are of keys (case-folded, white space co
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -42,11 +42,7 @@ def similarity(
     `load_encoder`, an encoder, or a function from texts to a matrix; None leaves sentence_similarity NaN. Each distinct
     text is encoded once.
     """
-    rows, pairs, pair_of = _pairs(obfuscated, queries)
-    jaccards = np.array([jaccard(original, sent) for original, sent in pairs])
-    cosines = np.full(len(pairs), np.nan) if encoder is None else _cosines(pairs, _encode_function(encoder))
-    table = rows[list(SETTING)].assign(jaccard=jaccards[pair_of], sentence_similarity=cosines[pair_of])
-    return table.groupby(list(SETTING), sort=False).mean().reset_index()
+    return _similarity(_compared(obfuscated, queries), encoder)
 
 
 def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
@@ -62,32 +58,18 @@ def failure_rates(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFra
     - ``any_verbatim``: of all queries, the share with at least one such variant, which is all an attacker needs;
     - ``variants`` and ``queries``: how many there are.
     """
-    rows, pairs, pair_of = _pairs(obfuscated, queries)
-    same, positions, aligned, verbatim = (np.zeros(len(pairs)) for _ in range(4))
-    for number, (original, sent) in enumerate(pairs):
-        verbatim[number] = original == sent
-        words = sent.split()
-        against = next((own for own in (original.split(), tokenize(original)) if len(own) == len(words)), None)
-        if against is not None:
-            aligned[number] = 1
-            positions[number] = len(words)
-            same[number] = sum(a == b or _bare(a) == _bare(b) for a, b in zip(against, words, strict=True))
-    counts = {"same": same, "positions": positions, "aligned": aligned, "verbatim": verbatim}
-    table = rows[[*SETTING, "qid"]].assign(**{name: numbers[pair_of] for name, numbers in counts.items()})
-    grouped = table.groupby(list(SETTING), sort=False)
-    sums = grouped[["same", "positions"]].sum()
-    by_query = table.groupby([*SETTING, "qid"], sort=False)["verbatim"].max().groupby(list(SETTING), sort=False)
-    rates = pd.DataFrame(
-        {
-            "tokens": (sums["same"] / sums["positions"]).where(sums["positions"] > 0),
-            "aligned": grouped["aligned"].mean(),
-            "verbatim": grouped["verbatim"].mean(),
-            "any_verbatim": by_query.mean(),
-            "variants": grouped.size(),
-            "queries": by_query.size(),
-        }
-    )
-    return rates.reset_index()
+    return _failure_rates(_compared(obfuscated, queries))
+
+
+def similarity_and_failures(
+    obfuscated: pd.DataFrame,
+    queries: pd.DataFrame,
+    encoder: "str | Encodes | Callable[[list[str]], ArrayLike] | None" = "minilm",
+) -> pd.DataFrame:
+    """Return the columns of `similarity` and of `failure_rates`; the texts are paired once."""
+    compared = _compared(obfuscated, queries)
+    failures = _failure_rates(compared).drop(columns=list(SETTING))
+    return pd.concat([_similarity(compared, encoder), failures], axis=1)
 
 
 def jaccard(first: str, second: str) -> float:
@@ -160,11 +142,67 @@ def _bare(word: str) -> str:
 # --- pairs of texts -----------------------------------------------------------------------------------------------
 
 
-def _pairs(
-    obfuscated: pd.DataFrame, queries: pd.DataFrame
-) -> tuple[pd.DataFrame, list[tuple[str, str]], NDArray[np.int64]]:
-    """Return the rows whose original is known, by mechanism and value, their distinct pairs of keys (original, sent),
-    and which row has which."""
+@dataclass(frozen=True)
+class _Compared:
+    """Obfuscated queries beside their originals."""
+
+    settings: pd.DataFrame  # the distinct ones, in order
+    setting_of: NDArray[np.int64]  # of each row
+    query_of: NDArray[np.int64]  # of each row: the number of its setting and qid
+    pairs: list[tuple[str, str]]  # the distinct pairs of keys (original, sent)
+    pair_of: NDArray[np.int64]  # of each row
+
+
+def _similarity(compared: _Compared, encoder: Any) -> pd.DataFrame:
+    pairs = compared.pairs
+    jaccards = np.array([jaccard(original, sent) for original, sent in pairs])
+    cosines = np.full(len(pairs), np.nan) if encoder is None else _cosines(pairs, _encode_function(encoder))
+    values = pd.DataFrame({"jaccard": jaccards, "sentence_similarity": cosines}).iloc[compared.pair_of]
+    means = values.groupby(compared.setting_of, sort=False).mean()
+    return compared.settings.assign(**{name: means[name].to_numpy() for name in means.columns})
+
+
+def _failure_rates(compared: _Compared) -> pd.DataFrame:
+    pairs = compared.pairs
+    same, positions, aligned, verbatim = (np.zeros(len(pairs)) for _ in range(4))
+    for number, (original, sent) in enumerate(pairs):
+        verbatim[number] = original == sent
+        words = sent.split()
+        against = next((own for own in (original.split(), tokenize(original)) if len(own) == len(words)), None)
+        if against is not None:
+            aligned[number] = 1
+            positions[number] = len(words)
+            same[number] = sum(a == b or _bare(a) == _bare(b) for a, b in zip(against, words, strict=True))
+
+    def total(numbers: Floats) -> Floats:
+        """Add whole numbers up for every setting, which is exact in any order."""
+        return np.bincount(compared.setting_of, numbers[compared.pair_of]).astype(np.float64, copy=False)
+
+    variants = np.bincount(compared.setting_of)
+    found = np.bincount(compared.query_of, verbatim[compared.pair_of]) > 0
+    queries, first = np.unique(compared.query_of, return_index=True)
+    setting_of_query = compared.setting_of[first]
+    in_all = np.bincount(setting_of_query)
+    places = total(positions)
+    return compared.settings.assign(
+        tokens=np.divide(total(same), places, out=np.full(len(places), np.nan), where=places > 0),
+        aligned=total(aligned) / variants,
+        verbatim=total(verbatim) / variants,
+        any_verbatim=np.bincount(setting_of_query, found[queries]) / in_all,
+        variants=variants,
+        queries=in_all,
+    )
+
+
+def _numbered(keys: Iterable[Hashable], count: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the distinct keys, as they come, and the number of each."""
+    numbers: dict[Hashable, int] = {}
+    number_of = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, count)
+    return list(numbers), number_of
+
+
+def _compared(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> _Compared:
+    """Pair the rows whose original is known, by mechanism and value."""
     rows = OBFUSCATED.check(obfuscated)
     checked = QUERIES.check(queries)
     originals = dict(zip(checked["qid"], checked["query"], strict=True))
@@ -181,21 +219,18 @@ def _pairs(
         warnings.warn(f"{strangers} qids of the obfuscated queries are of no query and were left out.", stacklevel=3)
         rows = rows[known]
     # Files of a folder come by name, 10 before 5; a sweep reads better by value.
-    rows = rows.iloc[np.lexsort((rows["value"], pd.factorize(rows["mechanism"])[0]))].reset_index(drop=True)
+    rows = rows.iloc[np.lexsort((rows["value"], pd.factorize(rows["mechanism"])[0]))]
     keys: dict[str, str] = {}
     for text in (*originals.values(), *rows["query"]):
         if text not in keys:
             keys[text] = key(text)
-    numbers: dict[tuple[str, str], int] = {}
-    pair_of = np.fromiter(
-        (
-            numbers.setdefault((keys[originals[qid]], keys[sent]), len(numbers))
-            for qid, sent in zip(rows["qid"], rows["query"], strict=True)
-        ),
-        np.int64,
-        len(rows),
-    )
-    return rows, list(numbers), pair_of
+    columns = {name: rows[name].tolist() for name in (*SETTING, "qid", "query")}
+    setting = list(zip(*(columns[name] for name in SETTING), strict=True))
+    sent = zip(columns["qid"], columns["query"], strict=True)
+    settings, setting_of = _numbered(setting, len(rows))
+    _, query_of = _numbered(zip(setting, columns["qid"], strict=True), len(rows))
+    pairs, pair_of = _numbered(((keys[originals[qid]], keys[text]) for qid, text in sent), len(rows))
+    return _Compared(pd.DataFrame(settings, columns=list(SETTING)), setting_of, query_of, pairs, pair_of)
 
 
 def _encode_function(encoder: Any) -> Callable[[list[str]], Any]:

@@ -54,11 +54,18 @@ def empty_pools(
 
 
 def _by_setting(run: pd.DataFrame, settings: pd.DataFrame | None) -> dict[tuple[Any, ...], pd.DataFrame]:
-    groups = {tuple(setting): group for setting, group in run.groupby(list(SETTING), sort=False, observed=True)}
+    groups = _groups(run)
     if settings is None:
         return groups
     named = with_setting(settings)[list(SETTING)].drop_duplicates().itertuples(index=False, name=None)
     return {setting: groups.get(setting, run.iloc[:0]) for setting in [*named, *groups]}
+
+
+def _groups(run: pd.DataFrame) -> dict[tuple[Any, ...], pd.DataFrame]:
+    columns = [run[name].unique().tolist() for name in SETTING]
+    if all(len(values) == 1 for values in columns):  # an experiment measures one setting at a time
+        return {tuple(values[0] for values in columns): run}
+    return {tuple(setting): group for setting, group in run.groupby(list(SETTING), sort=False, observed=True)}
 
 
 def mean_scores(scores: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,10 @@
 """Re-rank pooled documents on the user's side, with the original query and a model of the user's own."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.collections.base import Collection
 from quipukit.deprecation import warn_deprecated
@@ -38,23 +41,37 @@ def rerank(
             "give the queries that were obfuscated."
         )
     documents: dict[str, dict[str, None]] = {}
-    for qid, docnos in pool.groupby("qid", sort=False)["docno"]:
-        documents[str(qid)] = dict.fromkeys(docnos)
+    for qid, docno in zip(pool["qid"].tolist(), pool["docno"].tolist(), strict=True):
+        documents.setdefault(qid, {})[docno] = None
     batches = [(texts[qid], list(docnos)) for qid, docnos in documents.items()]
     scores = load_scorer(reranker, collection).score_many(batches, progress)
     by_pair = {
         qid: dict(zip(docnos, score.tolist(), strict=True))
         for (qid, docnos), score in zip(documents.items(), scores, strict=True)
     }
-    keys = [*SETTING, "qid"]
-    ranked = pool.assign(
-        score=np.fromiter(
-            (by_pair[qid][docno] for qid, docno in zip(pool["qid"], pool["docno"], strict=True)), float, len(pool)
-        )
-    )
-    # By group, then by falling score; ties by docno.
-    group = ranked.groupby(keys, sort=True).ngroup().to_numpy()
-    order = np.lexsort((pd.factorize(ranked["docno"], sort=True)[0], -ranked["score"].to_numpy(), group))
-    ranked = ranked.iloc[order]
-    ranked["rank"] = ranked.groupby(keys, sort=False).cumcount()
+    pairs = zip(pool["qid"].tolist(), pool["docno"].tolist(), strict=True)
+    score = np.fromiter((by_pair[qid][docno] for qid, docno in pairs), float, len(pool))
+    # By setting and query, then by falling score; ties by docno.
+    groups = [_sorted_codes(pool[column]) for column in (*SETTING, "qid")]
+    order = np.lexsort((pd.factorize(pool["docno"], sort=True)[0], -score, *reversed(groups)))
+    ranked = pool.iloc[order].assign(score=score[order], rank=_places([codes[order] for codes in groups]))
     return RANKED.typed(ranked)  # a pool, which has been checked, in another order
+
+
+def _sorted_codes(column: "pd.Series[Any]") -> NDArray[np.int64]:
+    """Return numbers that order as the cells do; those of categories, as categories are ordered."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(np.int64)
+    return pd.factorize(column, sort=True)[0].astype(np.int64, copy=False)
+
+
+def _places(groups: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the place of each row in its group, from 0; rows of a group follow one another.
+
+    >>> _places([np.array([0, 0, 0, 1]), np.array([3, 3, 4, 4])]).tolist()
+    [0, 1, 0, 0]
+    """
+    here = np.arange(len(groups[0]))
+    begins = np.ones(len(here), bool)
+    begins[1:] = np.any([codes[1:] != codes[:-1] for codes in groups], axis=0)
+    return here - np.maximum.accumulate(np.where(begins, here, 0))

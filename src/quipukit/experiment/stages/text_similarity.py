@@ -11,8 +11,7 @@ from quipukit.encoders.store import PrivateStore
 from quipukit.errors import NoClosedForm
 from quipukit.experiment.cells import Cell
 from quipukit.experiment.stages.base import Context, Stage
-from quipukit.frames import SETTING
-from quipukit.measures.similarity import failure_rates, similarity
+from quipukit.measures.similarity import similarity_and_failures
 from quipukit.text import tokenize
 
 if TYPE_CHECKING:
@@ -58,8 +57,7 @@ def text_similarity(
     """Return one row of `COLUMNS`; NaN where nothing was sent, or where a measure does not apply."""
     if sent.empty:
         return pd.DataFrame([dict.fromkeys(COLUMNS, np.nan)])
-    alike = similarity(sent, queries, lambda texts: store.get(texts, "query"))
-    row = alike.merge(failure_rates(sent, queries), on=list(SETTING)).iloc[0]
+    row = similarity_and_failures(sent, queries, lambda texts: store.get(texts, "query")).iloc[0]
     by_query = sent.groupby("qid", sort=False)["query"]
     measured = {
         **{name: float(row[name]) for name in ("jaccard", "sentence_similarity", "verbatim", "any_verbatim")},
