@@ -58,10 +58,16 @@ def test_nobody_beats_it_on_queries_from_its_prior(spec):
     one = mechanism(spec)
     words, sent = toy.sample(one, COUNTED, count)
     asked = pd.DataFrame({"qid": [str(number) for number in range(count)], "query": words})
-    log = [word for word, times in zip(toy.WORDS, toy.COUNTS, strict=True) for _ in range(times)]
+    # Equal pairs of a word and what was sent for it are attacked once, and counted as often as they came.
+    pairs = sent.merge(asked, on="qid", suffixes=("_sent", ""), validate="1:1").groupby(["query", "query_sent"])["qid"]
+    times = pairs.agg(["first", "size"]).set_index("first")["size"]
+    log = [word for word, often in zip(toy.WORDS, toy.COUNTS, strict=True) for _ in range(often)]
     attackers = [Bayes(vectors=PLACES), Support(vectors=PLACES), Words(vectors=PLACES), Positional(vectors=PLACES)]
+    sent, asked = (frame[frame["qid"].isin(times.index)] for frame in (sent, asked))
     ranks = qk.attack(sent, asked, log, attackers=attackers, mechanisms=[one])
-    found = qk.risk(ranks).query("measure == 'P@1'").groupby("attacker")["score"].mean()
+    scores = qk.risk(ranks).query("measure == 'P@1'").pivot(index="qid", columns="attacker", values="score")
+    assert times.sum() == count and set(scores.index) == set(times.index)
+    found = scores.mul(times, axis=0).sum() / count
     # Hoeffding: the mean of 2,000 numbers in [0, 1] is off by .059 or more with probability 1e-6.
     assert found["Bayes"] == pytest.approx(toy.vulnerability(one, COUNTED), abs=0.059)
     assert found.max() <= toy.vulnerability(one, COUNTED) + 0.059
