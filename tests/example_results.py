@@ -1,5 +1,8 @@
 """Made-up results with the shape of real ones: for tests of what is made from a result."""
 
+import copy
+import functools
+
 import numpy as np
 import pandas as pd
 
@@ -31,6 +34,22 @@ def make_result(
     mechanisms: tuple[str, ...] = tuple(GRIDS),
 ) -> Result:
     """Return a result with plausible, made-up numbers; ``shift`` lowers every utility."""
+    result = _made(queries, name, seeds, systems, judged, shift, mechanisms)
+    # Its own copy for every caller; pandas copies the numbers only where one of them is changed.
+    tables = {key: getattr(result, key).copy(deep=False) for key in TABLES}
+    return Result(manifest=copy.deepcopy(dict(result.manifest)), **tables)
+
+
+@functools.cache
+def _made(
+    queries: int,
+    name: str,
+    seeds: tuple[int, ...],
+    systems: tuple[str, ...],
+    judged: bool,
+    shift: float,
+    mechanisms: tuple[str, ...],
+) -> Result:
     rng = np.random.default_rng(len(name) + queries)
     qids = [f"q{number:02d}" for number in range(1, queries + 1)]
     hardness = rng.uniform(0.6, 1.2, queries)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+FEW = ("CMP", "TEM", "AEA", "FEA", "Identity", "Random")
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -44,9 +46,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     results = {
         "plain": [make_result()],
         "hostile": [hostile_result()],
-        "bare": [make_result(judged=False)],
+        "bare": [make_result(judged=False, mechanisms=FEW)],
         "attackers": [two_attackers(make_result(mechanisms=("CMP", "AEA", "Identity")))],
-        "several": [make_result(systems=("one", "two")), make_result(name="bare", judged=False)],
+        "several": [
+            make_result(systems=("one", "two"), mechanisms=FEW),
+            make_result(name="bare", judged=False, mechanisms=FEW),
+        ],
     }
     return {name: write_report(own, folder / name, formats=()) for name, own in results.items()}
 

@@ -26,11 +26,14 @@ def test_where_nothing_fits_the_words_say_what_would() -> None:
 
 
 def test_no_sentence_says_use_of_a_setting_that_is_not_certified() -> None:
-    for result, budget in product((make_result(43), make_result(200)), (0.05, 0.2)):
+    few, kinds = ("CMP", "TEM", "AEA", "Identity"), set()
+    for result, budget in product((make_result(43, mechanisms=few), make_result(200, mechanisms=few)), (0.05, 0.2)):
         for persona in ("lazy", "active", "motivated"):
             found = result.recommend(max_risk=budget, persona=persona)
             assert ("Use " in found.sentence) == (found.best is not None) == found.settings["certified"].any()
             assert found.best is None or found.best.risk_high <= budget + 1e-9
+            kinds.add(found.best is None)
+    assert kinds == {True, False}
 
 
 def test_personas_are_told_apart_in_words() -> None:

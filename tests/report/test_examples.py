@@ -11,11 +11,11 @@ from tests.report.results import SMALL, only, two_attackers
 
 
 def test_no_examples_leaves_out_every_text(tmp_path: Path) -> None:
-    result = make_result()
+    result = only(make_result(), SMALL)
     texts = {text for frame in (result.queries, result.obfuscated, result.guesses) for text in frame["query"]}
     told = write(result, tmp_path / "told")
-    assert sum(text in told for text in texts) > 50
-    write_report([only(result, SMALL)], tmp_path / "silent", examples=False, formats=("svg",))
+    assert sum(text in told for text in texts) > 40
+    write_report([result], tmp_path / "silent", examples=False, formats=("svg",))
     for path in (tmp_path / "silent").rglob("*"):
         if path.is_file():
             content = own_part(path) if path.suffix == ".html" else path.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from quipukit.report.sections import sections
 from quipukit.report.table_model import Cell, ReportTable, RowGroup
 from quipukit.report.views import views_of
 from tests.example_results import make_result
-from tests.report.results import HOSTILE, hostile_result, renamed
+from tests.report.results import HOSTILE, hostile_result, only, renamed
 
 
 def bare(text: str) -> str:
@@ -60,7 +60,9 @@ def test_escapes() -> None:
 
 def test_every_table_of_a_report() -> None:
     odd = {"CusText": "CusText(k=20, mapping='top_k')"}
-    views = views_of([renamed(make_result(seeds=(1, 2), systems=("a & b", "c_d")), odd), hostile_result()])
+    few = {"CMP": (1.0, 10.0), "CusText": (1.0, 10.0), "AEA": (3.0,), "Identity": (0.0,), "Random": (0.0,)}
+    result = renamed(only(make_result(seeds=(1, 2), systems=("a & b", "c_d")), few), odd)
+    views = views_of([result, only(hostile_result(), few)])
     check(latex(tables.table_1(views)))
     check(latex(tables.references(views)))
     for view in views:

@@ -20,7 +20,7 @@ from tests.report.results import (
 
 
 def test_no_network(tmp_path: Path) -> None:
-    page = write(make_result(), tmp_path)
+    page = write(only(make_result(), SMALL), tmp_path)
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
     assert "@import" not in page and "url(" not in page
     assert "default-src 'none'" in page
@@ -65,7 +65,6 @@ def test_the_page_tells_two_runs_of_one_collection_apart(tmp_path: Path) -> None
 
 def test_names_with_options(tmp_path: Path) -> None:
     name = "CusText(k=20, mapping='topk')"
-    page = write(
-        renamed(make_result(mechanisms=("CusText", "Identity")), {"CusText": name}), tmp_path, formats=("svg",)
-    )
+    result = renamed(only(make_result(), {"CusText": (1.0, 10.0), "Identity": (0.0,)}), {"CusText": name})
+    page = write(result, tmp_path, formats=("svg",))
     assert html.escape(name, quote=True).replace("&#x27;", "&#39;") in page

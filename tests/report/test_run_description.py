@@ -9,17 +9,18 @@ from quipukit.report.run_description import limits, run_description
 from quipukit.report.write import write_report
 from tests.example_results import make_result
 from tests.report.pages import write
+from tests.report.results import SMALL, only
 
 
 def test_a_report_lets_nobody_test_a_guess_of_the_queries(tmp_path: Path) -> None:
-    result = make_result()
+    result = only(make_result(), SMALL)
     page = write_report([result], tmp_path, examples=False, formats=()).read_text(encoding="utf-8")
     assert result.manifest["queries"]["fingerprint"][:12] not in page
     assert result.manifest["collection"]["fingerprint"][:12] in page
 
 
 def test_the_page_says_what_was_run_and_its_limits(tmp_path: Path) -> None:
-    page = write(make_result(), tmp_path)
+    page = write(only(make_result(), SMALL), tmp_path)
     for words in (
         "117,659 documents",
         "15,000 queries",

@@ -66,7 +66,7 @@ def test_the_best_is_bold_and_marks_follow_the_paired_bootstrap(view: View) -> N
 
 
 def test_spread_over_seeds() -> None:
-    result = make_result(seeds=(1, 2, 3))
+    result = make_result(seeds=(1, 2, 3), mechanisms=("CMP", "AEA", "Identity"))
     table = tables.table_1(views_of([result]))
     assert "single noise seed" in table.caption and "--seeds" not in table.caption
     each = [
@@ -83,7 +83,8 @@ def test_one_seed_says_how_to_get_more(view: View) -> None:
 
 
 def test_a_column_block_for_every_collection_and_system() -> None:
-    first = make_result(name="first", systems=("bm25 + minilm", "dense + bm25"))
+    systems = ("bm25 + minilm", "dense + bm25")
+    first = make_result(name="first", systems=systems, mechanisms=("CMP", "TEM", "Identity"))
     second = make_result(name="second", mechanisms=("CMP", "Identity"))
     table = tables.table_1(views_of([first, second]))
     assert table.column_groups == (("first, bm25 + minilm", 6), ("first, dense + bm25", 6), ("second", 6))
