@@ -1,9 +1,13 @@
 """Write docs/cli.md from what the commands print with --help."""
 
+import contextlib
+import io
 import os
-import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
+
+from quipukit.cli import main
 
 VERBS = (
     "evaluate",
@@ -27,18 +31,24 @@ VERBS = (
 
 def reference() -> str:
     """Return the page."""
-    environment = {**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}
     parts = ["# Command-line reference\n\nWritten by `docs/make_cli_reference.py` from `--help`.\n"]
     for verb in ("", *VERBS):
-        shown = subprocess.run(
-            [sys.executable, "-m", "quipukit", *verb.split(), "--help"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        parts.append(f"## quipukit {verb}".rstrip() + f"\n\n```\n{shown.rstrip()}\n```\n")
+        parts.append(f"## quipukit {verb}".rstrip() + f"\n\n```\n{_help(verb).rstrip()}\n```\n")
     return "\n".join(parts)
+
+
+def _help(verb: str) -> str:
+    shown = io.StringIO()
+    with (
+        mock.patch.dict(os.environ, {"COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}),
+        contextlib.redirect_stdout(shown),
+    ):
+        try:
+            main([*verb.split(), "--help"])
+        except SystemExit as end:
+            if end.code:
+                raise
+    return shown.getvalue()
 
 
 if __name__ == "__main__":

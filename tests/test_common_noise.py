@@ -2,21 +2,19 @@
 
 import functools
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import quipukit as qk
+from quipukit.cli import main
 from quipukit.errors import InputError
 from quipukit.guarantees import LocalDP, MetricDP, NoGuarantee, Together, joint
 from quipukit.vectors.store import Vectors
 
 LINE = Vectors(["zero", "one", "three"], [[0.0], [1.0], [3.0]])
-N = 20_000
+N = 5_000
 
 
 @functools.cache
@@ -75,34 +73,22 @@ def test_tables_are_marked(tmp_path: Path):
     qk.write_obfuscated(sent.copy().iloc[:1].reset_index(drop=True), tmp_path / "part.csv")
 
 
-def command(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
-    words = home / "vectors.txt"
+def test_the_command_says_what_holds_together(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
+    words = tmp_path / "vectors.txt"
     words.write_text("zero 0\none 1\nthree 3\n")
-    every = [
-        sys.executable,
-        "-m",
-        "quipukit",
-        "obfuscate",
-        "one three",
-        "--vectors",
-        str(words),
-        "-m",
-        "CMP",
-        "-e",
-        "1",
-        "2",
-    ]
-    return subprocess.run(
-        [*every, *arguments], capture_output=True, text=True, env={**os.environ, "QUIPUKIT_HOME": str(home)}
-    )
 
+    def command(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(["obfuscate", "one three", "--vectors", str(words), "-m", "CMP", "-e", "1", "2", *arguments])
+        return end.value.code, *capsys.readouterr()
 
-def test_the_command_says_what_holds_together(tmp_path: Path):
-    refused = command("--noise", "common", home=tmp_path)
-    assert refused.returncode == 2 and "needs a seed" in refused.stderr
-    common = command("--noise", "common", "--seed", "7", "-n", "3", home=tmp_path)
-    assert "all settings together, N = 3 (common noise): none: settings that share their noise" in common.stdout
-    independent = command("-n", "3", home=tmp_path)
-    assert "all settings together, N = 3 (independent noise): 9-metric DP (euclidean) per word" in independent.stdout
+    code, _, refused = command("--noise", "common")
+    assert code == 2 and "needs a seed" in refused
+    code, common, _ = command("--noise", "common", "--seed", "7", "-n", "3")
+    assert not code and "all settings together, N = 3 (common noise): none: settings that share their noise" in common
+    code, independent, _ = command("-n", "3")
+    assert not code
+    assert "all settings together, N = 3 (independent noise): 9-metric DP (euclidean) per word" in independent
     # Two words: what a query spends is twice what a word does.
-    assert "CMP@2: 2-metric DP (euclidean) per word; N = 3, composed budget 6, per query 12" in independent.stdout
+    assert "CMP@2: 2-metric DP (euclidean) per word; N = 3, composed budget 6, per query 12" in independent

@@ -67,9 +67,9 @@ def test_references_compete_only_when_let_in() -> None:
 
 
 def test_a_wish_for_utility_narrows_the_choice() -> None:
-    assert by_hand(max_risk=0.3, min_utility=0.6).best.name == "A@5"  # type: ignore[union-attr]
-    assert by_hand(max_risk=0.3, min_utility=0.6).runner_up is None
-    assert any("No other mechanism than A" in note for note in by_hand(max_risk=0.3, min_utility=0.6).notes)
+    found = by_hand(max_risk=0.3, min_utility=0.6)
+    assert found.best is not None and found.best.name == "A@5" and found.runner_up is None
+    assert any("No other mechanism than A" in note for note in found.notes)
 
 
 def test_a_certified_setting_of_too_little_utility_is_not_denied() -> None:
@@ -146,7 +146,10 @@ def test_how_many_queries_a_candidate_needs_is_what_certifies_it() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("truth", "queries"), [("just over", 250), ("ties", 250), ("reciprocal ranks", 100)])
+@pytest.mark.parametrize(
+    ("truth", "queries"),
+    [("just over", 250), pytest.param("ties", 250, marks=pytest.mark.slow), ("reciprocal ranks", 100)],
+)
 def test_a_certified_setting_is_over_budget_in_at_most_5_percent_of_runs(truth: str, queries: int) -> None:
     """86 settings, a budget of 0.1, 200 experiments. False alarms: below 1e-6 if the share is 5 % at most.
 
@@ -165,13 +168,13 @@ def test_the_lower_bound_of_utility_allows_for_the_choice() -> None:
     """20 settings of the same true utility on 25 queries: the best looks better than it is, its bound does not."""
     rng = np.random.default_rng(6)
     bias, covered = 0.0, 0
-    for _ in range(15):
+    for _ in range(8):
         table = {("A", 1.0 + value): ([0.0] * 25, rng.random(25).tolist()) for value in range(20)}
         found = tiny_result(table).recommend(max_risk=0.5).best
         assert found is not None
-        bias += (found.utility - 0.5) / 15
+        bias += (found.utility - 0.5) / 8
         covered += found.utility_low <= 0.5
-    assert bias > 0.05 and covered == 15
+    assert bias > 0.05 and covered == 8
 
 
 def test_a_setting_that_finds_no_more_than_random_words_is_unmasked() -> None:
