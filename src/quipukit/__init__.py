@@ -63,6 +63,7 @@ _HOMES = {
     "rerank": "quipukit.retrieval.rerank",
     "retrieve": "quipukit.retrieval.pool",
     "risk": "quipukit.measures.risk",
+    "risk_growth": "quipukit.measures.growth",
     "similarity": "quipukit.measures.similarity",
     "spec": "quipukit.specs",
     "unknown_words": "quipukit.vectors.unknown",

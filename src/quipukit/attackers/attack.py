@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from quipukit.attackers.base import Attacker
+from quipukit.attackers.growth import GROWTH, SIZES, growth_ranks, sizes_below
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.task import Task
@@ -16,7 +17,7 @@ from quipukit.encoders.distributed import distributed
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.executors.local import Local
-from quipukit.frames import QUERIES
+from quipukit.frames import QUERIES, SETTING
 from quipukit.progress import Progress
 from quipukit.specs import Spec
 
@@ -70,6 +71,18 @@ class AttackReport:
     def guesses(self, top: int = 10) -> pd.DataFrame:
         """Return the best guesses of every attacker for every setting and query; see `Panel.guesses`."""
         return self.panel.guesses(self.obfuscated, self.queries, top)
+
+    def growth(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
+        """Return the ranks after fewer variants, by random subsets, and after all of them: Ranks with ``seen``.
+
+        ``sizes`` are the numbers of variants seen; those that no query exceeds are left out. `quipukit.risk_growth`
+        makes a curve of them for every setting and attacker.
+        """
+        counts = self.obfuscated.groupby([*SETTING, "qid"], observed=True).size()
+        most = int(counts.max()) if len(counts) else 0
+        settings = self.ranks[list(SETTING)].drop_duplicates()
+        fewer = growth_ranks(self.panel, self.obfuscated, self.queries, sizes_below(most, sizes), settings=settings)
+        return GROWTH.check(pd.concat([fewer, self.ranks.assign(seen=most)], ignore_index=True))
 
 
 def attack(
