@@ -40,7 +40,8 @@ def test_the_best_the_runner_up_and_the_front_by_hand() -> None:
     assert found.sentence == (
         "Use A at epsilon 5 with 50 variants per query, certified (statistics): with 95 % confidence its risk is at "
         f"most {bound:.2f}, the choice among 5 settings allowed for. On these queries users keep 75 % of the search "
-        "quality (nDCG@10), and an attacker who looks at ten guesses finds the query in about 25 of 100 cases."
+        "quality (nDCG@10), and an attacker who looks at ten guesses finds the query in about 25 of 100 cases. The "
+        "risk holds for 50 variants per query: more of them, as when a query is asked again, raise it."
     )
 
 
@@ -118,7 +119,8 @@ def test_43_queries_without_a_hit_certify_none_of_86_settings_and_71_would() -> 
         "No setting can be certified (statistics) to keep the risk at 0.1 or below with 43 queries and 86 settings. "
         "The best candidate is A at epsilon 1 with 50 variants per query: on these queries users reach nDCG@10 0.50, "
         "and an attacker who looks at ten guesses finds none of the 43 queries, but its risk could be as high as 0.16. "
-        "To certify it takes about 71 queries with results like these."
+        "To certify it takes about 71 queries with results like these. The risk holds for 50 variants per query: more "
+        "of them, as when a query is asked again, raise it."
     )
     assert quiet(70, 86).recommend().best is None
     certified = quiet(71, 86).recommend()

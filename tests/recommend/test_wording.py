@@ -7,6 +7,7 @@ import pytest
 from quipukit.recommend.wording import _digits
 from tests.example_results import make_result
 from tests.recommend.results import HAND, by_hand, tiny_result
+from tests.report.results import swept
 
 
 def test_where_nothing_fits_the_words_say_what_would() -> None:
@@ -47,6 +48,17 @@ def test_personas_are_told_apart_in_words() -> None:
 def test_fewer_variants_and_unsent_queries_are_told() -> None:
     found = tiny_result(HAND, variants=38.5, nothing=2).recommend(max_risk=0.3)
     assert "with 38.5 of 50 variants per query" in found.sentence and "For 2 of the queries nothing" in found.notes[-1]
+
+
+def test_the_risk_is_said_to_hold_for_the_n_of_the_setting() -> None:
+    """In a sweep too: the N that is looked at, not the largest."""
+    whole = tiny_result(HAND)
+    assert "The risk holds for 50 variants per query" in whole.recommend(max_risk=0.3).sentence
+    sweep = swept(whole, (1, 50))
+    for n, told in ((1, "1 variant per query: more of them"), (50, "50 variants per query: more of them")):
+        found = sweep.recommend(max_risk=0.3, n=n)
+        assert found.best is not None and found.best.n == n
+        assert f"The risk holds for {told}, as when a query is asked again, raise it." in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def sentence(advice: "Recommendation") -> str:
     text = (
         f"Use {best.words}, {CERTIFIED}: with {100 * advice.level:g} % confidence its risk is at most "
         f"{_digits(best.risk_high, advice.max_risk)}, the choice among {_settings(advice)} allowed for. On these "
-        f"queries {_seen(advice, best)}."
+        f"queries {_seen(advice, best)}. {_this_n(best)}"
     )
     useless = best.kept is not None and best.kept < _USELESS and _use(advice)
     return f"{text} But random words find as much." if useless else text
@@ -47,8 +47,14 @@ def _none_certified(advice: "Recommendation", candidate: "Choice") -> str:
         f"No setting{reaching} can be {CERTIFIED} to keep the risk at {advice.max_risk:g} or below with "
         f"{_count(advice.covered)} and {_settings(advice)}. The best candidate is {candidate.words}: on these queries "
         f"{_seen(advice, candidate)}, but its risk could be as high as "
-        f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)}"
+        f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)} {_this_n(candidate)}"
     )
+
+
+def _this_n(choice: "Choice") -> str:
+    """Say that the risk is that of one N: whoever has seen more variants of a query knows more."""
+    count = "1 variant" if choice.n == 1 else f"{choice.n} variants"
+    return f"The risk holds for {count} per query: more of them, as when a query is asked again, raise it."
 
 
 def _needed(advice: "Recommendation", candidate: "Choice") -> str:
