@@ -71,17 +71,8 @@ def test_a_file_with_common_noise_does_not_go_to_an_engine(
         told = refused(capsys, engine, "retrieve", file, *usual, *more, "-o", tmp_path / "runs")
         assert "share common noise" in told and "independent" in told
     asked = ["evaluate", village, "--obfuscated", file, "--queries", topics, "--retriever", at(engine), "--depth", "2"]
-    asked += [
-        "--reranker",
-        "bm25",
-        "--encoder",
-        "attacker",
-        "--log",
-        village / "log.txt",
-        "--no-report",
-        "--attackers",
-        "QuIA",
-    ]
+    asked += ["--reranker", "bm25", "--encoder", "attacker", "--log", village / "log.txt", "--no-report"]
+    asked += ["--attackers", "QuIA", "--vectors", village / "vectors.txt"]
     for more in ([], ["--send-originals"]):
         assert "share common noise" in refused(capsys, engine, *asked, *more, "-o", tmp_path / "run")
     read, _ = read_obfuscated(file)
@@ -133,7 +124,7 @@ def test_noise_of_which_nothing_is_said_counts_as_common(village: Path, engine: 
     alone = sweep().query("value == 1.0")
     assert len(qk.retrieve(alone, None, at(engine), depth=1, queries=QUERIES)) == 2
     measured = tiny.run(village, None, obfuscated=selected, specs=None, queries=QUERIES, qrels=judged("a", "b"))
-    page = Report([measured]).write(tmp_path / "report").read_text(encoding="utf-8")
+    page = Report([measured]).write(tmp_path / "report", formats=()).read_text(encoding="utf-8")
     assert "Nothing says how the noise was drawn, and the settings may share it, so each budget holds" in page
     assert "not known, and taken for shared wherever guarantees add up" in page
 
