@@ -7,6 +7,7 @@ Results, caches and reports hold queries or what can be inferred from them. Ever
 import atexit
 import contextlib
 import fcntl
+import functools
 import hashlib
 import mmap
 import os
@@ -146,6 +147,16 @@ def file_stamp(path: Path) -> list[str | int]:
     state = path.stat()
     # The time of the last change of the entry cannot be set back, as that of the content can (cp -p, rsync -t).
     return [str(path.resolve()), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+
+
+def known_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, which is read once in a process unless it changes."""
+    return _known_sha256(path, *file_stamp(path))
+
+
+@functools.lru_cache(256)
+def _known_sha256(path: Path, *stamp: str | int) -> str:
+    return sha256(path)
 
 
 def sha256(path: Path) -> str:

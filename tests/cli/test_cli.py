@@ -50,16 +50,14 @@ def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["obfuscate", "--help"], ["vectors", "--help"], ["vocabulary", "--help"], ["--version"]],
-)
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+def test_help_imports_nothing_heavy() -> None:
+    pages = ["--help", "obfuscate --help", "vectors --help", "vocabulary --help", "--version"]
     program = (
         "import sys\nfrom quipukit.cli import main\n"
-        f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'numba', 'plotly', 'pandas', 'numpy', 'scipy', 'transformers'} & set(sys.modules)\n"
-        "sys.exit(','.join(sorted(heavy)) if heavy else 0)\n"
+        f"for page in {pages!r}:\n"
+        "    try:\n        main(page.split())\n    except SystemExit:\n        pass\n"
+        "    heavy = {'torch', 'numba', 'plotly', 'pandas', 'numpy', 'scipy', 'transformers'} & set(sys.modules)\n"
+        "    if heavy:\n        sys.exit(page + ': ' + ','.join(sorted(heavy)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -141,7 +139,7 @@ def test_square_brackets_are_printed_as_they_are(small: str) -> None:
     ("arguments", "reader", "code"),
     [
         ("obfuscate cat -m Identity -n 3000 --tsv", "head -1", 0),
-        ("obfuscate cat -m Identity -n 3000", "head -1", 0),
+        ("obfuscate cat -m Identity -n 1200", "head -1", 0),
         ("--help", "true", 0),
         ("obfuscate cat -m Identity -n 2 --json 2>&1", "true", 141),  # the work may be unfinished
     ],

@@ -51,30 +51,34 @@ def test_rows_for_machines(run: Path, tmp_path: Path) -> None:
         "measure",
     ]
     assert len(lines) == 1 + 2 * 3
-    rows = json.loads(CliRunner().invoke(app, [*wishes, "--json"]).stdout)
-    assert {row["mechanism"] for row in rows} == {"CMP", "AEA"}
-    assert rows[0]["seed_low"] is None
 
 
-def test_a_single_setting_is_shown_as_a_point(tmp_path: Path) -> None:
+def test_a_single_setting_is_shown_as_a_point(capsys: pytest.CaptureFixture[str]) -> None:
     """Its score would be 0.000 whatever it does."""
     result = only(make_result(), {"CMP": (1.0, 10.0, 50.0), "TEM": (5.0,), "Identity": (0.0,)})
-    result.save(tmp_path)
-    usual = [str(tmp_path), "--figures", "none"]
-    shown = CliRunner().invoke(app, usual).stdout
+    print_report(Report([result]))
+    shown = capsys.readouterr().out
     points = result.points().query("mechanism == 'TEM' and persona == 'active' and measure == 'nDCG@10'").iloc[0]
     line = next(line for line in shown.splitlines() if "TEM@5" in line)
     assert f"{points['risk']:.3f}" in line and f"{points['utility']:.3f}" in line and " %" in line
     assert "CMP@10" not in shown
-    every = CliRunner().invoke(app, [*usual, "--points"]).stdout
+    print_report(Report([result]), points=True)
+    every = capsys.readouterr().out
     assert all(name in every for name in ("TEM@5", "CMP@1", "CMP@10", "CMP@50", "Identity"))
-    rows = json.loads(CliRunner().invoke(app, [*usual, "--points", "--json"]).stdout)
-    assert {(row["mechanism"], row["value"]) for row in rows} >= {("TEM", 5.0), ("CMP", 10.0)}
+
+
+def test_json_holds_the_scores_or_every_setting(run: Path, tmp_path: Path) -> None:
+    wishes = [str(run), "-o", str(tmp_path), "--figures", "none", "--json"]
+    rows = json.loads(CliRunner().invoke(app, wishes).stdout)
+    assert {row["mechanism"] for row in rows} == {"CMP", "AEA"}
+    assert rows[0]["seed_low"] is None
+    rows = json.loads(CliRunner().invoke(app, [*wishes, "--points"]).stdout)
+    assert {(row["mechanism"], row["value"]) for row in rows} >= {("AEA", 3.0), ("CMP", 10.0), ("Identity", 0.0)}
 
 
 def test_two_runs_of_one_collection_are_named_by_their_folders(tmp_path: Path) -> None:
     for name, queries in (("old", 12), ("new", 8)):
-        only(make_result(queries=queries), {"CMP": (1.0, 50.0), "Identity": (0.0,)}).save(tmp_path / name)
+        make_result(queries=queries, mechanisms=("Identity", "Random")).save(tmp_path / name)
     runs = [str(tmp_path / name) for name in ("old", "new")]
     shown = CliRunner().invoke(app, [*runs, "--figures", "none", "-o", str(tmp_path / "report")]).stdout
     assert "example (old)" in shown and "example (new)" in shown

@@ -141,7 +141,8 @@ def test_attack_and_similarity(sent: Path, collection: Path, tmp_path: Path) -> 
     assert "against 6 queries; of 3 originals the log held 1, 2 were added" in done.stdout
     assert "<- the original" in done.stdout and "1.000" in done.stdout
     assert target.read_text().splitlines()[0].startswith("mechanism,parameter,value,attacker,qid,log_rank")
-    found = json.loads(run("attack", str(sent), "--queries", topics, "--log", str(log), "--json").stdout)
+    again = ("attack", str(sent), "--queries", topics, "--log", str(log), "--attackers", "QuIA", "--json")
+    found = json.loads(run(*again).stdout)
     assert found["settings"][0]["P@1"] == 1.0 and found["log_size"] == 6
     likeness = run("similarity", str(sent), "--queries", topics, "--tsv").stdout.splitlines()
     row = dict(zip(likeness[0].split("\t"), likeness[1].split("\t"), strict=True))

@@ -10,7 +10,7 @@ from typing import Any
 
 from quipukit.encoders.known import Recipe, known_recipe
 from quipukit.errors import ResourceError
-from quipukit.storage import sha256
+from quipukit.storage import known_sha256
 
 _TOKENIZER_FILES = (
     "tokenizer.json",
@@ -56,7 +56,7 @@ class ModelFiles:
         recipe["normalise"] = recipe.pop("normalize")  # spelled as when vectors on disk were first kept under it
         parts: dict[str, Any] = {"recipe": recipe}
         for file in self._identity():
-            parts[file.relative_to(self.folder).as_posix()] = sha256(file)
+            parts[file.relative_to(self.folder).as_posix()] = known_sha256(file)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _identity(self) -> Iterator[Path]:

