@@ -170,11 +170,11 @@ def test_another_model_of_the_search_system_is_noticed(
     [
         ("obfuscate", {"notes": CELLS, "obfuscated": CELLS}),  # the same texts again: what follows stands
         ("attack", {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # the same ranks again: the risks stand
-        ("risk", {"risk": CELLS}),
-        ("guesses", {"guesses": CELLS}),
+        pytest.param("risk", {"risk": CELLS}, marks=pytest.mark.slow),
+        pytest.param("guesses", {"guesses": CELLS}, marks=pytest.mark.slow),
         pytest.param("retrieve", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         pytest.param("utility", dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
-        ("ceiling", {"ceiling": CELLS * SYSTEMS}),
+        pytest.param("ceiling", {"ceiling": CELLS * SYSTEMS}, marks=pytest.mark.slow),
         ("need", {"need": CELLS * SYSTEMS}),
         pytest.param("text_similarity", {"text_similarity": CELLS}, marks=pytest.mark.slow),
     ],

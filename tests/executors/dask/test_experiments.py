@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import quipukit as qk
+from quipukit.attackers.registry import PANEL
 from quipukit.errors import ResourceError
 from quipukit.executors import Dask
 from quipukit.executors.dask import pool
@@ -25,7 +26,7 @@ def run(folder: Path, out: Path | None = None, **changes: Any) -> Result:
     """Run an experiment that takes a second; nothing of it is found encoded."""
     small_job.forget_encodings()
     usual = {"specs": small_job.SPECS, "n": 3, "log": small_job.LOG, "vectors": folder / "vectors.txt"}
-    own = {"encoder": Words(), "systems": (("bm25", "bm25"),), "depth": 4, "examples": 2}
+    own = {"encoder": Words(), "systems": (("bm25", "bm25"),), "depth": 4, "examples": 2, "attackers": ["QuIA"]}
     return qk.evaluate(folder, out=out, **{**usual, **own, **changes})
 
 
@@ -69,7 +70,7 @@ def test_workers_give_the_result_and_the_files_of_one_process(
 
 @pytest.mark.slow
 def test_seeds_and_mechanisms_of_all_kinds(folder: Path, cluster: Cluster) -> None:
-    own: dict[str, Any] = {"specs": ["CMP@5", "WBB@2", "AEA@3"], "seeds": 2, "noise": "independent"}
+    own: dict[str, Any] = {"specs": ["CMP@5", "WBB@2", "AEA@3"], "seeds": 2, "noise": "independent", "attackers": PANEL}
     assert run(folder, executor=Dask(cluster.address), **own).digest == run(folder, **own).digest
 
 
