@@ -2,10 +2,13 @@
 
 import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.examples import USUAL
 
 # What `pytest --quick` (and so `make quick`) leaves out: whole experiments, pages and figures, real models, processes,
 # laws of probability. Single tests elsewhere are left out by the marker `heavy`.
@@ -71,8 +74,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(variable, "1")
 
 # No deadline: the first call of a kernel compiles it.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("local", deadline=None, max_examples=USUAL)
+settings.register_profile("ci", deadline=None, max_examples=USUAL, derandomize=True, print_blob=True)
 settings.register_profile("trust", deadline=None, max_examples=1000)
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -106,6 +109,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if any(map(item.get_closest_marker, ("heavy", "serial")))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    gc.disable()  # what is collected stays, and garbage is looked for once, at the end
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

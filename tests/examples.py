@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-USUAL = 100  # of a property that says nothing
+USUAL = 50  # of a property that says nothing
 
 
 def examples(count: int) -> settings:

@@ -1,7 +1,5 @@
 """Old names: they work, and the warning points at whoever uses them."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +7,7 @@ import pandas as pd
 import pytest
 
 import quipukit as qk
+from quipukit.cli import main
 from quipukit.encoders.load import load_encoder
 from quipukit.mechanisms.sampling import SortedRow
 from quipukit.mechanisms.santext import SanText
@@ -47,15 +46,20 @@ def test_the_new_name_gives_the_noise_of_the_old_one(vectors, spec, noise, sent)
 
 
 @pytest.mark.heavy
-def test_the_old_flag_of_measures_works_and_warns(tmp_path):
+def test_the_old_flag_of_measures_works_and_warns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "run.trec").write_text("q Q0 d 1 1.0 x\n")
     (tmp_path / "qrels.txt").write_text("q 0 d 1\n")
-    command = [sys.executable, "-m", "quipukit", "utility", "run.trec", "--qrels", "qrels.txt", "--tsv"]
-    old = subprocess.run([*command, "-m", "P@1", "-m", "RR"], cwd=tmp_path, capture_output=True, text=True)
-    new = subprocess.run([*command, "--measure", "P@1", "RR"], cwd=tmp_path, capture_output=True, text=True)
-    assert old.returncode == new.returncode == 0, old.stderr + new.stderr
-    assert old.stdout == new.stdout and "P@1\tRR" in new.stdout
-    assert "warning: utility -m is deprecated" in old.stderr and "deprecated" not in new.stderr
+
+    def utility(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(["utility", "run.trec", "--qrels", "qrels.txt", "--tsv", *arguments])
+        assert not end.value.code
+        return capsys.readouterr()
+
+    old, new = utility("-m", "P@1", "-m", "RR"), utility("--measure", "P@1", "RR")
+    assert old.out == new.out and "P@1\tRR" in new.out
+    assert "warning: utility -m is deprecated" in old.err and "deprecated" not in new.err
 
 
 def test_the_old_name_of_the_reranker(tmp_path):

@@ -25,7 +25,7 @@ def test_ks_notices_a_wrong_shape_with_the_right_mean_and_spread():
 
 
 def test_ks_keeps_its_rate():
-    alpha, runs, generator = 0.01, 2_000, rng()
+    alpha, runs, generator = 0.01, 1_000, rng()
     alarms = sum(refuted(assert_ks, generator.random(200), stats.uniform.cdf, alpha) for _ in range(runs))
     assert_binomial(alarms, runs, alpha)
 

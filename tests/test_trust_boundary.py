@@ -1,8 +1,5 @@
 """What crosses the trust boundary holds its columns and nothing else: no notes, no flags, no ids of flagged queries."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import quipukit as qk
+from quipukit.cli import main
 from quipukit.vectors.store import Vectors
 
 VECTORS = Vectors(["cat", "dog", "house", "river"], np.random.default_rng(1).standard_normal((4, 3)))
@@ -59,7 +57,10 @@ def test_a_written_file_holds_its_columns_and_nothing_else(table: pd.DataFrame, 
     assert b"PANDAS_ATTRS" not in metadata(tmp_path / "sent.parquet")
 
 
-def test_nor_does_the_file_of_the_command(tmp_path: Path) -> None:
+def test_nor_does_the_file_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
     words = tmp_path / "vectors.txt"
     words.write_text(
         "".join(f"{w} {' '.join(map(str, v))}\n" for w, v in zip(VECTORS.words, VECTORS.matrix, strict=True))
@@ -67,9 +68,9 @@ def test_nor_does_the_file_of_the_command(tmp_path: Path) -> None:
     topics = tmp_path / "topics.tsv"
     topics.write_text("".join(f"{qid}\t{query}\n" for qid, query in ASKED.items()))
     asked = ["--queries", str(topics), "--vectors", str(words), "-m", "CMP(oov=drop)@3", "-n", "2"]
-    command = [sys.executable, "-m", "quipukit", "obfuscate", *asked, "-o", str(tmp_path / "sent.parquet")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "QUIPUKIT_HOME": str(tmp_path)})
-    assert done.returncode == 0, done.stderr
-    assert "1 words outside the vocabulary" in done.stderr  # told here, not there
+    with pytest.raises(SystemExit) as end:
+        main(["obfuscate", *asked, "-o", str(tmp_path / "sent.parquet")])
+    assert not end.value.code
+    assert "1 words outside the vocabulary" in capsys.readouterr().err  # told here, not there
     assert_silent(tmp_path / "sent.parquet")
     assert set(pd.read_parquet(tmp_path / "sent.parquet")["query"].iloc[2:]) == {""}

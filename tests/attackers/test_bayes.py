@@ -51,6 +51,7 @@ def test_its_first_guess_reaches_the_bayes_vulnerability(spec, prior, weights):
     assert toy.first_guess(prepared(prior=prior), one, weights) == pytest.approx(toy.vulnerability(one, weights))
 
 
+@pytest.mark.heavy
 @pytest.mark.statistical
 @pytest.mark.parametrize("spec", CLOSED)
 def test_nobody_beats_it_on_queries_from_its_prior(spec):
@@ -205,6 +206,7 @@ def test_other_lengths_come_last_by_how_far_off_they_are():
 # --- the harness ---
 
 
+@pytest.mark.heavy
 def test_it_is_an_attacker():
     from quipukit.testing.attackers import _WORDS
 
@@ -319,7 +321,16 @@ def test_observations_are_counted_by_position_and_other_lengths_left_out():
 NOISY = ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"]
 
 
-@pytest.mark.parametrize("spec", [*NOISY, "SanText@1", "TEM@2", "CusText@1", "WBB(all_tokens=True)@1"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        NOISY[0],
+        *(
+            pytest.param(spec, marks=pytest.mark.heavy)
+            for spec in (*NOISY[1:], "SanText@1", "TEM@2", "CusText@1", "WBB(all_tokens=True)@1")
+        ),
+    ],
+)
 def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing(spec):
     known, log = small.vectors(), small.queries(2000)
     one = qk.mechanism(spec, vectors=known)

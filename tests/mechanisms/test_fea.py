@@ -258,7 +258,7 @@ pieces = st.sampled_from(
 
 
 @pytest.mark.heavy
-@examples(120)
+@examples(50)
 @given(st.one_of(st.text(max_size=40), st.lists(pieces, max_size=6).map(" ".join), st.sampled_from(QUERIES)))
 def test_any_query_stays_clean(query: str) -> None:
     found = run(query, 30)

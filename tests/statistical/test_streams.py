@@ -336,7 +336,7 @@ def vickrey_law(epsilon: float, t: float = 0.75) -> np.ndarray:
 def test_common_mode_keeps_the_law_of_each_setting():
     specs = ["CMP@0.5", "CMP@1", "CMP@4", "VickreyCMP@1", "Mahalanobis@1", "SanText@1", "SanText@2", "TEM(gamma=1.5)@2"]
     asked = {f"q{i}": " ".join(["zero"] * 1000) for i in range(4)}
-    frame = obfuscate(asked, specs, 50, vectors=line, seed=11, noise="common")
+    frame = obfuscate(asked, specs, 25, vectors=line, seed=11, noise="common")
     for value in (0.5, 1.0, 4.0):
         assert_chi2(cells(frame, "CMP", value), laplace_law(value), smallest=50)
         assert refuted(assert_chi2, cells(frame, "CMP", value), laplace_law(2 * value), smallest=50)
