@@ -1,5 +1,6 @@
 """``quipukit evaluate``: the whole loop in one command, from queries to a report."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from quipukit.experiment.options import Options
     from quipukit.results import Result
     from quipukit.retrieval.system import SystemSpec
+    from quipukit.specs import Spec
 
 _INTERRUPTED = 130
 
@@ -28,10 +30,13 @@ def evaluate(
     context: typer.Context,
     collection: str = typer.Argument("wordnet", help="wordnet, irds:ID, or a folder with docs, topics.tsv, qrels.txt."),
     mechanisms: list[str] = typer.Option(
-        [], "-m", "--mechanisms", help="Mechanisms: CMP (its whole grid) or 'CusText(k=20)@10'; several. [the paper's]"
+        [], "-m", "--mechanisms", help="Mechanisms: CMP (see --grid) or 'CusText(k=20)@10'; several. [the paper's]"
     ),
     epsilons: list[float] = typer.Option(
-        [], "-e", "--epsilons", help="Epsilons for mechanisms without '@'; several. [1 5 10 12.5 15 17.5 20 25 30 50]"
+        [], "-e", "--epsilons", help="Epsilons for mechanisms without '@'; several. [placed, see --grid]"
+    ),
+    grid: str | None = typer.Option(
+        None, help="Epsilons of mechanisms without '@': 'adaptive', where something moves, or 'fixed'. [preset: fixed]"
     ),
     n: list[int] = typer.Option(
         [], "-n", "--variants", min=1, help="Obfuscated variants per query; several sweep over N. [50]"
@@ -82,18 +87,20 @@ def evaluate(
       quipukit evaluate --preset quipu2025 -o runs/wordnet
       quipukit evaluate irds:vaswani --log wordnet -m CMP TEM -e 1 5 10 20 -o runs/vaswani
       quipukit evaluate -m CMP TEM -n 1 5 20 50 -o runs/sweep
+      quipukit evaluate -m CMP TEM --grid fixed -o runs/fixed
       quipukit evaluate --preset quipu2025 --dry-run
       quipukit evaluate --resume runs/try
     """
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
+    placed: Sequence[Spec] = ()
     if resume is not None:
         _refuse_other_options(context, resume)
         folder, options = resume, None
     else:
-        options = _options(context.params)
+        options, placed = _options(context.params)
         if dry_run:
-            _show_estimate(options, output)
+            _show_estimate(options, output, placed)
             return
         if output is None:
             from quipukit.collections.load import load_collection
@@ -101,7 +108,7 @@ def evaluate(
             load_collection(collection)  # a misspelled name is the first thing to be said
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
-    execute(options, folder, _executor(dask, workers), report, points)
+    execute(options, folder, _executor(dask, workers), report, points, placed)
 
 
 def _refuse_other_options(context: typer.Context, folder: Path) -> None:
@@ -129,6 +136,7 @@ def execute(
     executor: "Executor | None" = None,
     report: bool = True,
     points: bool = False,
+    placed: "Sequence[Spec]" = (),
 ) -> None:
     """Run an experiment, or resume that of the folder; print the result and write the report."""
     from quipukit.experiment import run as experiment
@@ -139,11 +147,14 @@ def execute(
             if options is None:
                 result = experiment.resume(folder, listener=view, executor=executor)
             else:
-                result = experiment.run(options, folder, listener=view, executor=executor)
+                result = experiment.run(options, folder, listener=view, executor=executor, placed=placed)
             page = _show(result, folder, view, report, points)
         except KeyboardInterrupt:
             view.close()
-            say(f"stopped; what is finished is kept. Resume with: quipukit evaluate --resume {folder}")
+            # Before that file there are settings to be placed, and nothing that --resume could read.
+            begun = (folder / "experiment.json").exists()
+            how = f"Resume with: quipukit evaluate --resume {folder}" if begun else "The same command resumes."
+            say(f"stopped; what is finished is kept. {how}")
             raise SystemExit(_INTERRUPTED) from None
         except ResourceError:
             view.close()
@@ -175,8 +186,11 @@ def _executor(dask: str | None, workers: int | None) -> "Executor | None":
     return Dask(address=dask, workers=workers)
 
 
-def _options(given: dict[str, Any]) -> "Options":
-    """Return what was chosen: what a preset says, overridden by what was given."""
+def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
+    """Return what was chosen, and which mechanisms' settings are to be placed.
+
+    It is what a preset says, overridden by what was given.
+    """
     from quipukit.experiment import grid
     from quipukit.experiment.options import ATTACKERS, MEASURES, Options
 
@@ -203,7 +217,9 @@ def _options(given: dict[str, Any]) -> "Options":
     mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
     epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
     ours = mechanisms if given["obfuscated"] is None else ()
-    return replace(options, specs=tuple(grid.expand(ours, epsilons, options.references)))
+    way = given["grid"] or ("fixed" if chosen else "adaptive")
+    specs = tuple(grid.expand(ours, epsilons, options.references))
+    return replace(options, specs=specs), grid.to_place(ours, epsilons, way)
 
 
 def _systems(retrievers: list[str], rerankers: list[str], chosen: "Preset | None") -> "tuple[SystemSpec, ...]":
@@ -216,8 +232,12 @@ def _systems(retrievers: list[str], rerankers: list[str], chosen: "Preset | None
     return combine(retrievers or [system.retriever_name for system in usual], rerankers or ["minilm"])
 
 
-def _show_estimate(options: "Options", folder: Path | None) -> None:
+def _show_estimate(options: "Options", folder: Path | None, placed: "Sequence[Spec]") -> None:
     from quipukit.experiment.cost import estimate
 
     cost = estimate(options, folder)
-    print_table("", ["stage", "to do", "unit", "about"], cost.rows(), cost.caption())
+    caption = cost.caption()
+    if placed:
+        names = ", ".join(map(repr, placed))
+        caption += f"\nsettings of {names} are placed when it runs (--grid adaptive); as many as in the fixed grid here"
+    print_table("", ["stage", "to do", "unit", "about"], cost.rows(), caption)

@@ -21,7 +21,7 @@ FILE = "experiment.json"
 
 _PATHS = ("collection", "queries", "qrels", "obfuscated", "log", "vectors", "encoder")
 # Beside a lock, a killed run may leave its own half-written file.
-_OURS = (".lock", ".experiment-????????.json")
+_OURS = (".lock", ".experiment-????????.json", "grid.json", ".grid-????????.json")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from quipukit.specs import Spec, format_value, spec
 
 # Nothing hidden and everything hidden: every experiment measures both, unless that would send the originals away.
 REFERENCES = ("Identity", "Random")
+GRIDS = ("adaptive", "fixed")
 PAPER = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB", "AEA", "FEA")
 
 
@@ -91,6 +92,24 @@ def expand(
                 argument="specs",
             )
     return list(dict.fromkeys([*(one.spec if isinstance(one, Mechanism) else one for one in chosen), *added]))
+
+
+def to_place(names: "Sequence[str | Spec | Mechanism]", epsilons: Sequence[float], grid: str) -> list[Spec]:
+    """Return the mechanisms whose settings an adaptive grid places: those with an epsilon that nothing sets.
+
+    >>> to_place(["CMP", "TEM@2", "AEA"], [], "adaptive")
+    [CMP]
+    """
+    if grid not in GRIDS:
+        raise SpecError(f"grid is {' or '.join(map(repr, GRIDS))} (found {grid!r}).", argument="grid")
+    if grid == "fixed" or epsilons:
+        return []
+    named = [spec(one) for one in names if not isinstance(one, Mechanism)]
+    return [one for one in dict.fromkeys(named) if one.value is None and _can_be_placed(mechanism_class(one.name))]
+
+
+def _can_be_placed(cls: type[Mechanism]) -> bool:
+    return cls.parameter == "epsilon" and cls.hides_more == "smaller" and bool(cls.grid) and min(cls.grid) > 0
 
 
 def _usual(cls: type[Mechanism]) -> tuple[float, ...]:

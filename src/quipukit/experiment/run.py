@@ -23,9 +23,10 @@ from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.assemble import assemble
 from quipukit.experiment.begun import Begun, refuse_foreign_files, working_directory
 from quipukit.experiment.folder import cache_write_errors, run_lock, write_errors
-from quipukit.experiment.grid import PAPER, expand
+from quipukit.experiment.grid import PAPER, expand, to_place
 from quipukit.experiment.inputs import Objects, resolve
 from quipukit.experiment.options import ATTACKERS, MEASURES, SYSTEMS, Options
+from quipukit.experiment.pilot import place
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
 from quipukit.experiment.progress_view import ProgressView
@@ -56,6 +57,7 @@ def evaluate(
     qrels: "Pathish | pd.DataFrame | None" = None,
     obfuscated: "Pathish | pd.DataFrame | None" = None,
     epsilons: Sequence[float] = (),
+    grid: str = "adaptive",
     attackers: "str | Attacker | Sequence[str | Attacker]" = ATTACKERS,
     encoder: str | Encoder = "minilm",
     vectors: "Pathish | Vectors | None" = None,
@@ -84,8 +86,8 @@ def evaluate(
 
     Args:
         collection: a name, a folder, or a Collection.
-        specs: mechanisms, as specs or objects. One without '@' runs over its whole grid; without any, the ten
-            mechanisms of the paper run over theirs. The references Identity and Random are added.
+        specs: mechanisms, as specs or objects. One without '@' runs at several settings, see ``grid``; without any,
+            the ten mechanisms of the paper do. The references Identity and Random are added.
         n: variants per query; several numbers make a sweep, and the tables of the result get a column ``n``.
         log: the attacker's query log. By default the collection's own.
         out: a folder. What is finished is kept there, and the same call resumes where it stopped; more specs,
@@ -94,6 +96,8 @@ def evaluate(
         qrels: relevance judgments. By default the collection's; without any, risk alone is measured.
         obfuscated: queries that were obfuscated elsewhere, measured in place of our own.
         epsilons: take the grid's place for mechanisms with an epsilon.
+        grid: 'adaptive' places epsilons where risk and utility move, by a few queries of the log that are none of the
+            experiment's; 'fixed' takes the grid that a mechanism states, as the papers do.
         attackers: who ranks the log, by name or as objects.
         encoder: the encoder of attackers that use one.
         vectors: the word vectors of mechanisms that use some.
@@ -152,14 +156,16 @@ def evaluate(
         send_originals=send_originals,
     )
     mechanisms = {one.spec: one for one in chosen if isinstance(one, Mechanism)}
-    grid = expand(() if obfuscated is not None else chosen, epsilons, options.references)
-    options = dataclasses.replace(options, specs=tuple(grid))
+    ours: Sequence[AnyMechanism] = () if obfuscated is not None else chosen
+    options = dataclasses.replace(options, specs=tuple(expand(ours, epsilons, options.references)))
     objects = Objects(**inputs.objects, mechanisms=mechanisms, attackers=inputs.attackers)
     with contextlib.ExitStack() as stack:
         listener = progress if isinstance(progress, ProgressListener) else None
         if progress is True and ProgressView.wanted():
             listener = stack.enter_context(ProgressView())
-        return run(options, out, objects=objects, listener=listener, executor=executor)
+        return run(
+            options, out, objects=objects, listener=listener, executor=executor, placed=to_place(ours, epsilons, grid)
+        )
 
 
 def run(
@@ -170,8 +176,13 @@ def run(
     listener: ProgressListener | None = None,
     executor: Executor | None = None,
     resumed: bool = False,
+    placed: Sequence[Spec] = (),
 ) -> Result:
-    """Run what the options say; a run that is ``resumed`` refuses inputs that are not those it was begun with."""
+    """Run what the options say; a run that is ``resumed`` refuses inputs that are not those it was begun with.
+
+    The settings of mechanisms in ``placed`` are placed where something moves, instead of at those that the options
+    name.
+    """
     objects = objects or Objects()
     with contextlib.ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -185,6 +196,8 @@ def run(
         timer = StageTimer(listener or ProgressListener())
         plan = resolve(options, objects)
         check_systems(options.systems)
+        if placed:
+            plan = place(plan, placed, folder, timer)
         begun = Begun.of(folder, plan, objects.names)
         if before is not None:
             before.check_inputs(folder, begun, options, resumed)
