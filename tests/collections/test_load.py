@@ -63,6 +63,7 @@ def test_plugins() -> None:
             load_collection("wrong")
 
 
+@pytest.mark.heavy
 def test_the_start_is_light() -> None:
     heavy = "{'torch', 'numba', 'ir_datasets', 'sentence_transformers'}"
     code = f"import sys, quipukit.collections.load as l; l.load_collection(); print({heavy} & set(sys.modules))"

@@ -75,6 +75,7 @@ def test_a_model_in_hugging_faces_cache_is_found_without_network(tmp_path, tiny)
     assert done.stdout.strip() == "SentenceEncoder('facebook/contriever', 16, dot)", done.stderr
 
 
+@pytest.mark.heavy
 def test_loading_an_encoder_imports_nothing_heavy():
     code = (
         "import sys; from quipukit.encoders.load import load_encoder;"

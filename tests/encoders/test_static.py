@@ -83,7 +83,7 @@ def test_vectors_are_those_of_another_computation(toy, options, weigh):
 def test_weights_without_a_corpus_follow_the_rank(toy):
     harmonic = sum(1 / rank for rank in range(1, 9))
     expected = [1e-3 / (1e-3 + 1 / (rank * harmonic)) for rank in range(1, 9)]
-    np.testing.assert_allclose(StaticEncoder(toy).weights, expected, rtol=1e-6)
+    np.testing.assert_allclose(StaticEncoder(toy, components=0).weights, expected, rtol=1e-6)
 
 
 def test_an_order_that_is_not_by_frequency_is_noticed():
@@ -91,14 +91,14 @@ def test_an_order_that_is_not_by_frequency_is_noticed():
     counts = qk.load_wordnet().word_counts()
     words = sorted(pack.words)[::7]
     matrix = np.random.default_rng(1).normal(size=(len(words), 4))
-    weights = dict(zip(words, StaticEncoder(Vectors(words, matrix)).weights, strict=True))
+    weights = dict(zip(words, StaticEncoder(Vectors(words, matrix), components=0).weights, strict=True))
     total = sum(counts.get(word, 0) + 1 for word in words)
     most = max(words, key=lambda word: counts.get(word, 0))
     assert counts[most] > 1000 and weights[most] < 0.3
     assert weights[most] == pytest.approx(1e-3 / (1e-3 + (counts[most] + 1) / total), rel=1e-6)
     # The same words by falling count are taken by their rank.
     ordered = sorted(words, key=lambda word: (-counts.get(word, 0), word))
-    first = StaticEncoder(Vectors(ordered, matrix)).weights
+    first = StaticEncoder(Vectors(ordered, matrix), components=0).weights
     assert (np.diff(first) > 0).all()
 
 

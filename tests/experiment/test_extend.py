@@ -249,7 +249,8 @@ class Verbatim(Identity):
 
 
 def test_an_object_is_not_taken_for_what_is_named_alike(village: Path) -> None:
-    for specs in (["CMP@5", qk.CMP(epsilon=5)], [qk.CMP(epsilon=10), "cmp"]):
+    vectors = qk.load_vectors(village / "vectors.txt")
+    for specs in (["CMP@5", qk.CMP(epsilon=5, vectors=vectors)], [qk.CMP(epsilon=10, vectors=vectors), "cmp"]):
         with pytest.raises(InputError, match=r"CMP@(5|10) is given by name and as an object.*keep one"):
             tiny.run(village, **{**SMALL, "specs": specs})
     with pytest.raises(InputError, match=r"Verbatim is called Identity like a reference.*name of its own"):

@@ -61,7 +61,9 @@ def go_on(village: Path, out: Path, whole: Whole) -> None:
 # --- kill -9 ---
 
 
-@pytest.mark.parametrize(("number", "moment"), FOUR)
+@pytest.mark.parametrize(
+    ("number", "moment"), [FOUR[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in FOUR[1:3]), FOUR[3]]
+)
 def test_killed_at_four_random_writes(
     village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int, moment: str
 ) -> None:
@@ -270,7 +272,7 @@ def test_a_full_disk_stops_cleanly_and_the_run_goes_on_after(
     go_on(village, out, whole)
 
 
-@pytest.mark.parametrize("limit", [500, 50_000, *slowly(100, 2_000, 6_000, 20_000)])
+@pytest.mark.parametrize("limit", [500, *slowly(100, 2_000, 6_000, 20_000, 50_000)])
 def test_files_that_may_not_grow_stop_a_run_cleanly(
     village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:

@@ -178,6 +178,7 @@ def test_rankings_compare_as_values():
     assert Ranking(["a"], np.ones(1)).docnos == ["a"]
 
 
+@pytest.mark.heavy
 def test_a_portable_system_searches_in_other_processes(pets, monkeypatch):
     monkeypatch.setattr(pool_module, "_LEAST_TEXTS", 2)
     texts = [f"{one} {other}" for one in WORDS for other in WORDS[:4]] + ["cat dog", "unheard"]

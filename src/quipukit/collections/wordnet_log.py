@@ -117,8 +117,9 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
 
 
 def _add(entries: dict[str, Entry], entry: Entry) -> None:
-    if not offensive().removes(entry.query):
-        entries.setdefault(key(entry.query), entry)
+    spelled = key(entry.query)
+    if spelled not in entries and not offensive().removes(entry.query):
+        entries[spelled] = entry
 
 
 class _Writer:
