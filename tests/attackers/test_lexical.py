@@ -11,6 +11,7 @@ from quipukit.testing import check_attacker
 from tests.attackers import small
 
 
+@pytest.mark.heavy
 def test_are_attackers():
     check_attacker(Lexical())
     check_attacker(MaxSim(vectors=small.vectors()))

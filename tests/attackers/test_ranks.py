@@ -137,6 +137,7 @@ def test_best_rows_are_the_top_of_the_sorted_log(monkeypatch):
     assert rows[-1, :2].tolist() == [3, 40]
 
 
+@pytest.mark.heavy
 def test_counting_in_other_processes_changes_nothing(monkeypatch):
     monkeypatch.setattr(ranks, "_SLAB", 16)
     rng = np.random.default_rng(4)

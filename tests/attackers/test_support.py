@@ -52,7 +52,9 @@ def test_other_mechanisms_tell_it_nothing():
         assert np.ptp(prepared().scores(Sent(("bee",), KnownSetting("Elsewhere", "k")))) == 0
 
 
-@pytest.mark.parametrize("spec", ["CusText(mapping='topk')@1", "WBB(all_tokens=True)@1"])
+@pytest.mark.parametrize(
+    "spec", ["CusText(mapping='topk')@1", pytest.param("WBB(all_tokens=True)@1", marks=pytest.mark.heavy)]
+)
 def test_after_thirty_texts_few_words_are_left_and_exchanged_sets_reveal_nothing(spec):
     known, log = small.vectors(), small.queries(2000)
     one = qk.mechanism(spec, vectors=known)

@@ -39,6 +39,7 @@ def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing
     assert risk([attacker], small.exchanged(sent, texts), texts, log)[cls.name, "R@10"] <= 0.10
 
 
+@pytest.mark.heavy
 def test_more_variants_give_more_away():
     known, log = small.vectors(), small.queries(2000)
     sent = small.noisy(log[:60], known, variants=30, scale=4.0)

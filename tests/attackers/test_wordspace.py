@@ -44,7 +44,7 @@ def test_products_of_a_block_are_the_same_bits_beside_any_other_blocks(dimension
         together = tiled_products([blocks[number] for number in order], rows)
         for number, found in zip(order, together, strict=True):
             assert np.array_equal(found, alone[number])
-            assert found == pytest.approx(blocks[number] @ rows.T, rel=1e-4, abs=1e-3)
+            np.testing.assert_allclose(found, blocks[number] @ rows.T, rtol=1e-4, atol=1e-3)
 
 
 def test_the_last_rows_get_the_same_bits_in_a_longer_log():

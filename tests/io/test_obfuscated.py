@@ -61,7 +61,9 @@ def test_a_quotation_mark_in_tsv_is_one(tmp_path):
     assert obfuscated["query"].tolist() == ['"a', "b", 'c"']
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    "suffix", [".csv", *(pytest.param(suffix, marks=pytest.mark.heavy) for suffix in (".tsv", ".jsonl", ".parquet"))]
+)
 @given(
     queries=st.lists(TEXTS, min_size=1, max_size=5),
     mechanism=TEXTS.filter(str.strip),

@@ -13,6 +13,7 @@ from quipukit.io.tables import FORMATS, as_text, read_table, write_table
 from tests.io.samples import SECRET, written
 
 
+@pytest.mark.heavy
 def test_damaged_parquet_is_refused_in_one_line(tmp_path):
     whole = tmp_path / "whole.parquet"
     pd.DataFrame({"qid": ["1", "2"], "query": [SECRET, SECRET]}).to_parquet(whole)

@@ -168,6 +168,7 @@ def test_smaller_logs_by_enumerating_all_subsets(total: int, k: int) -> None:
         assert row[-3:] == pytest.approx(np.mean(found, axis=0).tolist(), rel=1e-12), (b, t, row.log_size)
 
 
+@pytest.mark.heavy
 @pytest.mark.statistical
 def test_smaller_logs_by_simulation() -> None:
     """False alarms: 3e-6."""

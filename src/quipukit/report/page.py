@@ -1,5 +1,6 @@
 """The page: one HTML file that needs nothing but itself."""
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,12 @@ def page(report: ReportData, contents: Sequence[tuple[Section, SectionTables]]) 
     )
 
 
+@functools.cache
 def page_environment() -> "Environment":
-    """Return the Jinja environment of the page: everything is escaped, control characters are shown."""
+    """Return the Jinja environment of the page: everything is escaped, control characters are shown.
+
+    It is made once: compiling its templates takes longer than filling in a small page.
+    """
     import jinja2
     from markupsafe import Markup
 
