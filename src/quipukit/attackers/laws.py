@@ -184,7 +184,11 @@ def at_each_value(mechanism: Mechanism) -> list[Mechanism]:
 
 
 def warn_unknown(attacker: str, settings: "Sequence[Sent]") -> None:
-    """Say for how many sets of texts an attacker has nothing to go by."""
+    """Say for how many sets of texts an attacker has nothing to go by.
+
+    Not of heuristics that it was given: that those have no law is known, and no mistake of the user's.
+    """
+    settings = [one for one in settings if not _is_heuristic(one.setting)]
     if settings:
         count = Counter("no mechanism" if one.setting is None else one.setting.mechanism for one in settings)
         names = ", ".join(f"{name} ({number})" for name, number in sorted(count.items()))
@@ -193,3 +197,7 @@ def warn_unknown(attacker: str, settings: "Sequence[Sent]") -> None:
             "of chance.",
             stacklevel=4,
         )
+
+
+def _is_heuristic(setting: KnownSetting | None) -> bool:
+    return setting is not None and setting.bound is not None and setting.bound.strategy == "heuristic"

@@ -197,18 +197,34 @@ class Panel:
             else:
                 part = part_of(progress, number, 1, len(chosen))
                 found[number] = self._counts_by_vectors(attacker, vectors, targets, part, executor)
-        # Some sets of texts for one attacker after the other: what one has found is still at hand for the next.
-        places = self._places[targets].tolist()  # in the attackers' order: to put every score into ours takes longer
-        step = at_once(len(self.log))
-        for start in range(0, len(there), step):
-            for number, attacker, sent in scored:
+        # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
+        # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
+        alike = [one for one in scored if one[1].knows == "log"]
+        rounds = [([one], max(1, len(there))) for one in scored if one[1].knows != "log"]
+        done = len(chosen) - len(scored)
+        for attackers, step in [*rounds, *([(alike, at_once(len(self.log)))] if alike else [])]:
+            part = part_of(progress, done, len(attackers), len(chosen))
+            done += len(attackers)
+            self._count_scores(attackers, self._places[targets].tolist(), step, found, part)
+        return found
+
+    def _count_scores(
+        self,
+        attackers: "Sequence[tuple[int, Attacker, Sequence[Sent]]]",
+        places: Sequence[int],  # of the targets in the attackers' order: to put every score into ours takes longer
+        step: int,
+        found: "Sequence[tuple[Rows, Rows]]",
+        progress: Progress | None,
+    ) -> None:
+        """Count for attackers that score every row, ``step`` sets of texts at a time."""
+        for start in range(0, len(places), step):
+            for turn, (number, attacker, sent) in enumerate(attackers):
                 better, tied = found[number]
                 for place, scores in enumerate(self._scores(attacker, sent[start : start + step]), start):
                     better[place], tied[place] = count(scores, places[place])
-            if progress and scored:
-                done = min(1.0, (start + step) / len(there))
-                progress(len(chosen) - len(scored) * (1 - done), len(chosen))
-        return found
+                    if progress:
+                        within = turn * min(step, len(places) - start) + place - start + 1
+                        progress(start * len(attackers) + within, len(places) * len(attackers))
 
     def _counts_by_vectors(
         self, attacker: Attacker, vectors: Floats, targets: Rows, progress: Progress | None, executor: Executor | None

@@ -56,7 +56,9 @@ def evaluate(
     reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
-    attackers: list[str] = typer.Option([], "--attackers", help="Who ranks the log; several. [panel; a preset: QuIA]"),
+    attackers: list[str] = typer.Option(
+        [], "--attackers", help="Who ranks the log; several. [panel Bayes; a preset: QuIA]"
+    ),
     encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, static, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),

@@ -20,7 +20,7 @@ from quipukit.specs import Spec, spec
 
 MEASURES = ("nDCG@10", "SetR")
 SYSTEMS = (SystemSpec("bm25", "minilm"),)
-ATTACKERS = ("panel",)
+ATTACKERS = ("panel", "Bayes")  # the mechanisms are our own here, and so known
 
 # Which settings, attackers, seeds and numbers of variants are run, and not what is done with each: a finished run can
 # be extended by more of them.

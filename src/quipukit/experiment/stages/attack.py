@@ -80,11 +80,12 @@ class Attack(Stage[AttackCell]):
             with timer.stage("encoding obfuscated queries", "queries") as progress:
                 texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
                 panel.encode(list(texts), progress, [name])
-            if panel.attackers[number].log_vectors is None:
+            attacker = panel.attackers[number]
+            if attacker.log_vectors is None and attacker.knows == "log":
                 for cell in mine:
                     to_score.setdefault(cell, []).append(number)
                 continue
-            # One pass over the log for each batch.
+            # One pass over the log for each batch, and what several settings of a mechanism need is computed once.
             for batch in dict.fromkeys(map(self.plan.batch, mine)):
                 some = [cell for cell in mine if self.plan.batch(cell) == batch]
                 with timer.stage(ranking_title([number], panel), "queries") as progress:
