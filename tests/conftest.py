@@ -51,6 +51,8 @@ HEAVY = (
     "vectors/test_wordfilter.py",
 )
 
+collect_ignore = ["experiment/warm.py"]  # takes seconds to import, for processes of their own
+
 TESTS = Path(__file__).resolve().parent
 HEAVY_PATHS = frozenset(TESTS / name for name in HEAVY)
 PROJECT_ROOT = TESTS.parent

@@ -7,11 +7,16 @@ import pytest
 
 from quipukit.encoders.network import Workers
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.heavy
 
 
-def test_every_thread_runs_torch_on_one_core_and_the_setting_is_put_back():
+@pytest.fixture(name="torch")
+def _torch():
+    """Not on top: whoever collects all tests would wait for it."""
+    return pytest.importorskip("torch")
+
+
+def test_every_thread_runs_torch_on_one_core_and_the_setting_is_put_back(torch):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -30,7 +35,7 @@ def test_every_thread_runs_torch_on_one_core_and_the_setting_is_put_back():
         torch.set_num_threads(before)
 
 
-def test_stopping_drops_what_has_not_begun():
+def test_stopping_drops_what_has_not_begun(torch):
     workers = Workers(1)
     begun, end = threading.Event(), threading.Event()
 

@@ -1,7 +1,6 @@
 """Runs that end by SIGKILL at a chosen moment: in a process of their own, forked where everything is imported."""
 
 import contextlib
-import importlib
 import itertools
 import multiprocessing
 import os
@@ -17,8 +16,6 @@ import pytest
 from quipukit import progress, storage
 from quipukit.experiment import artifacts, begun
 from quipukit.results import files
-from quipukit.source_hash import source_hash
-from quipukit.wordnet.database import load_wordnet
 from tests.experiment import tiny
 
 # Around the writing of a file: nothing there yet, half of the draft, the whole draft, the file in its place.
@@ -26,16 +23,6 @@ MOMENTS = ("before", "half", "written", "after")
 NEVER = -1
 STAGES = ("obfuscate", "retrieve", "utility", "ceiling", "attack", "risk", "guesses", "text_similarity")
 
-# Whoever imports this module is about to run experiments: what every child would import and hash is ready for all.
-for late in (
-    *("ir_measures", "pytrec_eval", "pyarrow.parquet", "scipy.special", "Stemmer", "threadpoolctl"),
-    *("quipukit.mechanisms.aea", "quipukit.mechanisms.cmp", "quipukit.mechanisms.random", "quipukit.mechanisms.tem"),
-    *("quipukit.collections.files", "quipukit.retrieval.bm25", "quipukit.retrieval.dense"),
-):
-    importlib.import_module(late)
-load_wordnet().synsets("frost", "n")
-for stage in STAGES:
-    source_hash(f"quipukit.experiment.stages.{stage}")
 
 
 def deadly(fatal: int, moment: str) -> Callable[[Path], Any]:
@@ -90,7 +77,7 @@ def killed_after(seconds: float, collection: Path, out: Path, cache: Path, **cha
 def start(*arguments: Any, target: Callable[..., None] = child) -> Any:
     """Begin a process; see `child` for what it takes."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload(["tests.experiment.warm"])
     process = context.Process(target=target, args=arguments)
     process.start()
     return process
