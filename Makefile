@@ -70,7 +70,8 @@ reproduce: $(TEST_STAMP)
 	@echo "==> comparison with published data"
 	@$(BIN)/python -m pytest -m published $(ARGS) || \
 		{ code=$$?; test $$code -eq 5 && echo "there is nothing to compare yet"; test $$code -eq 5; }
-	@if [ -d ../shared/data ]; then $(BIN)/python -m reproduce.published && $(BIN)/python -m reproduce.dl19; \
+	@if [ -d ../shared/data ]; then $(BIN)/python -m reproduce.published && $(BIN)/python -m reproduce.dl19 && \
+		$(BIN)/python -m reproduce.identify; \
 		else echo "left out: the published data is not in ../shared/data"; fi
 
 trust: $(TEST_STAMP)

@@ -18,6 +18,7 @@ VERBS = (
     "retrieve",
     "utility",
     "attack",
+    "identify",
     "similarity",
     "score",
     "list",

@@ -41,6 +41,7 @@ _HOMES = {
     "bootstrap_scores": "quipukit.measures.bootstrap",
     "deniability": "quipukit.measures.deniability",
     "evaluate": "quipukit.experiment.run",
+    "identify": "quipukit.identification.identify",
     "key": "quipukit.text",
     "load_collection": "quipukit.collections.load",
     "load_encoder": "quipukit.encoders.load",

@@ -16,6 +16,7 @@ from quipukit.cli import (
     compare,
     demo,
     evaluate,
+    identify,
     listing,
     obfuscate,
     recommend,
@@ -50,6 +51,7 @@ app.command("obfuscate")(obfuscate.obfuscate)
 app.command("retrieve")(retrieve.retrieve)
 app.command("utility")(utility.utility)
 app.command("attack")(attack.attack)
+app.command("identify")(identify.identify)
 app.command("similarity")(similarity.similarity)
 app.command("score")(score.score)
 app.command("list")(listing.list_all)

@@ -1,0 +1,1 @@
+"""Which mechanism made these obfuscated queries, and with which parameter?"""
