@@ -152,6 +152,7 @@ def choices(folder: Path, **changes: Any) -> dict[str, Any]:
         "attackers": ("QuIA",),  # not the whole panel: most tests are not about attackers
         "systems": SYSTEMS,
         "depth": 4,
+        "growth": False,  # likewise; tests/experiment/stages/test_growth.py runs it
     }
     return {**usual, **changes}
 
@@ -166,7 +167,7 @@ def command(folder: Path, out: Path) -> list[str]:
     return [
         *("evaluate", str(folder), "-m", *SPECS, "-n", "3", "--log", str(folder / "log.txt")),
         *("--vectors", str(folder / "vectors.txt"), "--encoder", "attacker", "--depth", "4"),
-        *("--attackers", "QuIA"),
+        *("--attackers", "QuIA", "--no-growth"),
         *("--retriever", "bm25", "--reranker", "user", "-o", str(out)),
     ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from quipukit.errors import FileError
 from quipukit.results.files import FORM, manifest_text, read_result, write_result
-from quipukit.results.tables import TABLES
+from quipukit.results.tables import OPTIONAL, TABLES
 from tests.example_results import make_result
 
 
@@ -33,23 +33,25 @@ def test_versions_that_are_read(tmp_path: Path, form: object, reads: bool) -> No
             read_result(tmp_path)
 
 
+@pytest.mark.parametrize("table", OPTIONAL)
 @pytest.mark.parametrize("form", [1, 2])
-def test_results_from_before_need_leakage_are_read(tmp_path: Path, form: int) -> None:
+def test_results_from_before_a_table_are_read(tmp_path: Path, form: int, table: str) -> None:
     result = make_result(queries=2, mechanisms=("CMP",))
-    tables = {name: getattr(result, name) for name in TABLES if name != "need"}
+    tables = {name: getattr(result, name) for name in TABLES if name != table}
     write_result(tmp_path, {**result.manifest, "form": form}, tables)
     read = read_result(tmp_path)[1]
-    assert read["need"].empty and list(read["need"].columns) == list(result.need.columns)
+    assert read[table].empty and list(read[table].columns) == list(getattr(result, table).columns)
     if form == 2:  # the first version wrote no checksums
-        result.need.to_parquet(tmp_path / "need.parquet")
-        with pytest.raises(FileError, match=r"need.parquet is missing or damaged"):  # of something else
+        getattr(result, table).to_parquet(tmp_path / f"{table}.parquet")
+        with pytest.raises(FileError, match=rf"{table}.parquet is missing or damaged"):  # of something else
             read_result(tmp_path)
 
 
-def test_need_leakage_that_was_written_must_be_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", OPTIONAL)
+def test_a_later_table_that_was_written_must_be_there(tmp_path: Path, table: str) -> None:
     make_result(queries=2, mechanisms=("CMP",)).save(tmp_path)
-    (tmp_path / "need.parquet").unlink()
-    with pytest.raises(FileError, match=r"need.parquet is missing or damaged"):
+    (tmp_path / f"{table}.parquet").unlink()
+    with pytest.raises(FileError, match=rf"{table}.parquet is missing or damaged"):
         read_result(tmp_path)
 
 

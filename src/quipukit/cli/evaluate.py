@@ -72,6 +72,7 @@ def evaluate(
     send_originals: bool = typer.Option(
         False, "--send-originals", help="Let search systems over the network receive the original queries too."
     ),
+    growth: bool = typer.Option(True, help="Measure at a few settings how risk grows with the variants seen."),
     workers: int | None = typer.Option(None, min=1, help="Do the work in this many local processes."),
     dask: str | None = typer.Option(None, help="Do the work on a dask.distributed cluster, as tcp://host:8786."),
     report: bool = typer.Option(True, help="Write the report when all is done."),
@@ -204,7 +205,7 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     }
     alike = (
         *("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise"),
-        *("skip_invalid", "send_originals", "vocabulary_filter"),
+        *("skip_invalid", "send_originals", "growth", "vocabulary_filter"),
     )
     options = Options(
         collection=given["collection"],

@@ -32,6 +32,8 @@ def assemble(pipeline: Pipeline) -> Result:
             add("scores", pipeline.risk.load(attacked), cell, system="")
             if cell.seed == plan.seeds[0]:
                 add("guesses", pipeline.guesses.load(attacked), cell)
+    for attacked in pipeline.growth.cells:
+        add("growth", pipeline.growth.load(attacked), attacked.cell)
     measured = [stage for stage in (pipeline.utility, pipeline.ceiling) if stage.cells]
     for number, system in enumerate(plan.options.systems):
         for cell in plan.cells:
@@ -40,6 +42,7 @@ def assemble(pipeline: Pipeline) -> Result:
     sweep = len(plan.ns) > 1
     checks = tables_of(sweep)
     tables = {name: checks[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items()}
+    tables.setdefault("growth", checks["growth"].empty())
     need = pipeline.need.table()
     tables["need"] = checks["need"].check(need) if len(need) else checks["need"].empty()
     tables["queries"] = plan.queries

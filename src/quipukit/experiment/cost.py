@@ -1,17 +1,18 @@
 """What an experiment is likely to cost, before it runs: amounts of work, and the time they take."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
-from quipukit.experiment.cells import AttackCell
+from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.inputs import resolve
 from quipukit.experiment.options import Options
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
 from quipukit.experiment.stages.base import Context
+from quipukit.experiment.stages.growth import Growth
 from quipukit.progress import ProgressListener, StageTimer
 from quipukit.text import tokenize
 
@@ -147,8 +148,22 @@ def estimate(options: Options, folder: Path | None = None) -> Estimate:
             True,
             "pairs",
         ),
+        Step(
+            "rank it after fewer variants",
+            _rankings_after_fewer(pipeline.growth, set(ready)) * len(plan.queries) * len(plan.log),
+            "comparisons",
+            True,
+            "pairs",
+        ),
     ]
     return Estimate(plan, len(ready), steps, len(sent) + _NEW_TEXTS * variants)
+
+
+def _rankings_after_fewer(growth: Growth, ready: Collection[Cell]) -> int:
+    """Return how often the log is ranked after fewer variants than were sent, for each query."""
+    # What is not obfuscated yet has no key.
+    todo = [cell for cell in growth.cells if cell.cell not in ready or not growth.has(cell)]
+    return sum(len(growth.sizes(cell)) for cell in todo)
 
 
 def _joined(values: Iterable[object]) -> str:

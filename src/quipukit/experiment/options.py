@@ -24,7 +24,7 @@ ATTACKERS = ("panel", "Bayes")  # the mechanisms are our own here, and so known
 
 # Which settings, attackers, seeds and numbers of variants are run, and not what is done with each: a finished run can
 # be extended by more of them.
-EXTENDABLE = ("specs", "n", "seeds", "attackers", "skip_invalid", "send_originals")
+EXTENDABLE = ("specs", "n", "seeds", "attackers", "skip_invalid", "send_originals", "growth")
 
 _COUNTS = ("seeds", "k", "examples")
 _OPTIONAL_COUNTS = ("topics", "depth", "log_sample")
@@ -63,6 +63,7 @@ class Options:
     examples: int = 5
     skip_invalid: bool = False
     send_originals: bool = False
+    growth: bool = True
 
     def __post_init__(self) -> None:
         # What is written down comes back as plain values, and has to be equal to what was given.

@@ -5,6 +5,7 @@ from quipukit.experiment.outbound import outgoing_texts, settings_with_originals
 from quipukit.experiment.stages.attack import Attack
 from quipukit.experiment.stages.base import Context
 from quipukit.experiment.stages.ceiling import Ceiling
+from quipukit.experiment.stages.growth import Growth
 from quipukit.experiment.stages.guesses import Guesses
 from quipukit.experiment.stages.need import Need
 from quipukit.experiment.stages.obfuscate import Obfuscate
@@ -28,6 +29,7 @@ class Pipeline:
         self.attack = Attack(context, self.obfuscate)
         self.risk = Risk(context, self.attack)
         self.guesses = Guesses(context, self.attack)
+        self.growth = Growth(context, self.attack)
         self.text_similarity = TextSimilarity(context, self.obfuscate)
         self.need = Need(context, self.retrieve, self.attack, self.text_similarity)
 
@@ -38,7 +40,7 @@ class Pipeline:
         self._announce()
         for stage in (self.retrieve, self.utility, self.ceiling):
             stage.run()
-        for attacking in (self.attack, self.risk, self.guesses):
+        for attacking in (self.attack, self.risk, self.guesses, self.growth):
             attacking.run()
         self.text_similarity.run()
         self.need.run()

@@ -77,6 +77,7 @@ def evaluate(
     vocabulary_filter: Pathish | None = None,
     skip_invalid: bool = False,
     send_originals: bool = False,
+    growth: bool = True,
     progress: bool | ProgressListener = True,
     executor: Executor | None = None,
     watch: ProgressListener | None = None,
@@ -117,6 +118,7 @@ def evaluate(
         vocabulary_filter: which words may not be sent.
         skip_invalid: leave out settings that a mechanism refuses.
         send_originals: let a search system over the network receive original queries; none does otherwise.
+        growth: attack random subsets of the variants as well, at a few settings: how risk grows with what was seen.
         progress: show the stages on a terminal or in a notebook; or a listener that receives them.
         executor: where the work is done: ``Local()``, or ``Dask(...)``.
         watch: the old name of a listener, now given as ``progress``.
@@ -154,6 +156,7 @@ def evaluate(
         vocabulary_filter=None if vocabulary_filter is None else os.fspath(vocabulary_filter),
         skip_invalid=skip_invalid,
         send_originals=send_originals,
+        growth=growth,
     )
     mechanisms = {one.spec: one for one in chosen if isinstance(one, Mechanism)}
     ours: Sequence[AnyMechanism] = () if obfuscated is not None else chosen

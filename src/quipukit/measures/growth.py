@@ -55,8 +55,9 @@ def _means(scores: pd.DataFrame, qids: list[str], measure: str) -> pd.DataFrame:
         matrix[:, [places[column[:3]] for column in columns]] = side.scores
         sides.append(matrix)
     tables = []
-    for name, matrix in zip(names, sides, strict=True):
-        low, high = mean_intervals(matrix, hits=hits)
+    # All columns at once: each has its own interval.
+    lows, highs = (np.split(ends, len(names)) for ends in mean_intervals(np.hstack(sides), hits=hits))
+    for name, matrix, low, high in zip(names, sides, lows, highs, strict=True):
         risks = {"risk": matrix.mean(axis=0), "low": low, "high": high}
         tables.append(settings.assign(attacker=name, **risks, found_by=name))
     if len(names) > 1:

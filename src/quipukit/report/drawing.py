@@ -3,8 +3,9 @@
 import contextlib
 import functools
 import io
+import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("pdf", "svg", "png")
+DASHES = ("-", "--", ":", "-.")  # of the settings in a panel
 INK, FAINT, PALE = "#22262b", "#8a9099", "#d3d7dc"
 STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -99,6 +101,33 @@ def lay_out(figure: "Figure") -> None:
     engine = ConstrainedLayoutEngine()
     for _ in range(2):  # the first round moves what the second then fits
         engine.execute(figure)
+
+
+def panels(names: Sequence[str], draw: "Callable[[Axes, str], None]", x: str, y: str) -> "Figure":
+    """Return a figure with a panel for each name, drawn by ``draw``, under common names of the axes."""
+    columns = min(4, len(names))
+    rows = math.ceil(len(names) / columns)
+    figure = new_figure(max(2.1 * columns, 4), 2.2 * rows + 0.3)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for axes in grid.flat[len(names) :]:
+        axes.set_axis_off()
+    for number, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
+        draw(axes, name)
+        axes.set_title(safe(name), loc="left")
+        axes.tick_params(labelbottom=number + columns >= len(names))
+    figure.supxlabel(x, fontsize=8)
+    figure.supylabel(y, fontsize=8)
+    lay_out(figure)
+    return figure
+
+
+def axis_of_counts(axes: "Axes", counts: Sequence[int]) -> None:
+    """Prepare axes for shares from 0 to 1 against counts on a logarithmic axis."""
+    axes.grid(True)
+    axes.set_xscale("log")
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.minorticks_off()
 
 
 def marker_of(look: Look) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Result:
     guesses: pd.DataFrame
     notes: pd.DataFrame
     need: pd.DataFrame = field(default_factory=TABLES["need"].empty)
+    growth: pd.DataFrame = field(default_factory=TABLES["growth"].empty)
 
     def __post_init__(self) -> None:
         # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.
@@ -92,11 +93,10 @@ class Result:
         chosen: dict[str, pd.DataFrame] = {"queries": self.queries}
         for name, table in TABLES.items():
             frame: pd.DataFrame = getattr(self, name)
-            if name in OPTIONAL and frame.empty:
+            if name == "queries" or (name in OPTIONAL and frame.empty):
                 continue
-            if name != "queries":
-                rows = frame[frame["n"] == n].reset_index(drop=True)
-                chosen[name] = rows if "n" in table.columns else rows.drop(columns="n")
+            rows = frame[frame["n"] == n].reset_index(drop=True)
+            chosen[name] = rows if "n" in table.columns else rows.drop(columns="n")
         return Result({**self.manifest, "n": n}, **chosen)
 
     @property

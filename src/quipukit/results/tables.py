@@ -9,6 +9,7 @@
 | scores | seed, system, and the columns of Scores: risk, utility and ceiling; system is empty for risks |
 | guesses | seed, setting, attacker, qid, guess (from 1), query, similarity, hit: for the example queries alone |
 | notes | seed, and the columns of Notes |
+| growth | seed, and the columns of Growth: ranks after fewer variants, at some settings under the first seed |
 | need | seed, system, and the columns of Need: what guessers find of the need; empty without judgments |
 
 Where an experiment swept over several N, all of them but queries have a column ``n``, which is part of their keys.
@@ -19,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 
+from quipukit.attackers.growth import GROWTH
 from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table, WithGaps
 from quipukit.registry import directions
 
@@ -81,9 +83,10 @@ TABLES: dict[str, Table] = {
     ),
     "notes": _by_seed(NOTES),
     "need": _by_seed(NEED, system="text"),
+    "growth": _by_seed(GROWTH),
 }
-# Tables that results of earlier versions lack, and those without judgments have empty.
-OPTIONAL = ("need",)
+# Tables that results of earlier versions lack, and some have empty: need without judgments, growth with one variant.
+OPTIONAL = ("need", "growth")
 
 # Columns that results of earlier versions lack, and what they hold there.
 _LATER = ("budget_query", "hides_more", "pooled", "pooled_share")

@@ -4,10 +4,10 @@
                             |        |                           |
                             |        +--> need ------------------+--> result
                             |        |                           |
-                            +--> attack --> risk, guesses -------+
+                            +--> attack --> risk, guesses, growth +
                             |                                    |
                             +--> text_similarity ----------------+
 
 A stage caches a public function of the package (`qk.obfuscate`, `retrieve` and `pool`, `rerank` and `utility`,
-`attack`, `risk`, `similarity`, `need_leakage`) and computes nothing itself.
+`attack`, `AttackReport.growth`, `risk`, `similarity`, `need_leakage`) and computes nothing itself.
 """

@@ -3,6 +3,7 @@
 import functools
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -69,6 +70,11 @@ class Attack(Stage[AttackCell]):
         return [state_hash(one) for one in self.plan.attackers]  # not the panel's: they change as they learn the log
 
     def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
+        for batch in self.batches(missing):
+            yield from self._ranked(batch)
+
+    def batches(self, missing: Sequence[AttackCell], title: str = "ranking the log") -> "Iterator[Batch]":
+        """Iterate over the work: cells and attackers that are ranked together, with all encoded that they need."""
         timer, panel = self.context.timer, self.panel
         to_score: dict[Cell, list[int]] = {}
         for number, name in enumerate(panel.names):
@@ -88,33 +94,30 @@ class Attack(Stage[AttackCell]):
             # One pass over the log for each batch, and what several settings of a mechanism need is computed once.
             for batch in dict.fromkeys(map(self.plan.batch, mine)):
                 some = [cell for cell in mine if self.plan.batch(cell) == batch]
-                with timer.stage(ranking_title([number], panel), "queries") as progress:
-                    yield from self._ranked(some, [number], progress)
+                with timer.stage(_named(title, [number], panel), "queries") as progress:
+                    yield Batch(some, (number,), progress)
         # A cell at a time: attackers that ask others share what these have found, and little is lost on a stop.
         for numbers in dict.fromkeys(map(tuple, to_score.values())):
             cells = [cell for cell, chosen in to_score.items() if tuple(chosen) == numbers]
-            with timer.stage(ranking_title(numbers, panel), "queries") as progress:
+            with timer.stage(_named(title, numbers, panel), "queries") as progress:
                 for place, cell in enumerate(cells):
                     count = len(self.plan.queries)
-                    part = part_of(progress, place * count, count, len(cells) * count)
-                    yield from self._ranked([cell], numbers, part)
+                    yield Batch([cell], numbers, part_of(progress, place * count, count, len(cells) * count))
 
-    def _ranked(
-        self, cells: Sequence[Cell], numbers: Sequence[int], progress: Progress | None
-    ) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
-        """Iterate over the ranks of every cell, as each of some attackers sees it."""
-        names = [self.panel.names[number] for number in numbers]
+    def _ranked(self, batch: "Batch") -> Iterator[tuple[AttackCell, pd.DataFrame]]:
+        """Iterate over the ranks of every cell, as each attacker of a batch sees it."""
+        names = [self.panel.names[number] for number in batch.attackers]
         ranks = self.panel.ranks(
-            self.sent_by(cells),
+            self.sent_by(batch.cells),
             self.plan.queries,
-            settings=settings_frame(cells),
+            settings=batch.settings,
             names=names,
-            progress=progress,
+            progress=batch.progress,
             executor=self.context.executor,
         )
-        for number, name in zip(numbers, names, strict=True):
+        for number, name in zip(batch.attackers, names, strict=True):
             own = ranks[ranks["attacker"] == name]
-            for cell in cells:
+            for cell in batch.cells:
                 yield AttackCell(number, cell), RANKS.check(cell.rows_of(own))
 
     def sent_by(self, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -134,14 +137,23 @@ def state_hash(attacker: Attacker) -> str:
     return stated if isinstance(stated, str) and stated else key_of(state_of(attacker) or secrets.token_hex(16))
 
 
-def settings_frame(cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the settings of cells, one row each."""
-    return pd.DataFrame([cell.setting.key for cell in cells], columns=list(SETTING))
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Cells of one seed, attacked together by some attackers (by their numbers)."""
+
+    cells: Sequence[Cell]
+    attackers: Sequence[int]
+    progress: Progress | None
+
+    @property
+    def settings(self) -> pd.DataFrame:
+        """Return the settings, one row each."""
+        return pd.DataFrame([cell.setting.key for cell in self.cells], columns=list(SETTING))
 
 
-def ranking_title(numbers: Sequence[int], panel: Panel) -> str:
+def _named(title: str, numbers: Sequence[int], panel: Panel) -> str:
     """Return what the stage is called; attackers are named, or counted, where there are several."""
     if len(panel.names) == 1:
-        return "ranking the log"
+        return title
     named = panel.names[numbers[0]] if len(numbers) == 1 else f"{len(numbers)} attackers"
-    return f"ranking the log ({named})"
+    return f"{title} ({named})"

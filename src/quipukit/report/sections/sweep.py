@@ -82,26 +82,43 @@ def _charts(view: View, looks: Mapping[str, Look]) -> list[dict[str, Any]]:
     places = [_WIDTH * place for place in log_places(view.whole.ns)]
     ticks = [{"x": f"{x:.2f}", "n": n} for x, n in zip(places, view.whole.ns, strict=True)]
 
-    def lines(curve: pd.DataFrame) -> dict[str, str]:
-        points = {
-            side: " ".join(f"{x:.2f},{_HEIGHT * (1 - y):.2f}" for x, y in zip(places, curve[side], strict=True))
-            for side in (("utility", "risk") if view.judged else ("risk",))
+    sides = ("utility", "risk") if view.judged else ("risk",)
+
+    def marks(name: str, dash: int, curve: pd.DataFrame) -> list[dict[str, Any]]:
+        setting = _setting(curve)
+        titles = {"utility": view.measure, "risk": "risk"}
+        return [
+            {
+                "side": side,
+                "dash": dash % 4,
+                "title": f"{name} {setting}: {titles[side]}",
+                "points": " ".join(
+                    f"{x:.2f},{_HEIGHT * (1 - y):.2f}" for x, y in zip(places, curve[side], strict=True)
+                ),
+            }
+            for side in sides
+        ]
+
+    def chart(name: str, label: str) -> dict[str, Any]:
+        curves = chosen_curves(view, frame, name, label)
+        return {
+            "name": name,
+            "color": looks[name].number % 10,
+            "about": f"{name}: {' and '.join(sides)} against N",
+            "ticks": ticks,
+            "marks": [mark for dash, curve in enumerate(curves) for mark in marks(name, dash, curve)],
+            "legend": [{"dash": dash % 4, "text": _setting(curve)} for dash, curve in enumerate(curves)],
         }
-        return {"setting": setting_text(str(curve["parameter"].iloc[0]), float(curve["value"].iloc[0])), **points}
 
     return [
         {
             "persona": label,
             "risk": risk_name(label),
-            "mechanisms": [
-                {
-                    "name": name,
-                    "color": looks[name].number % 10,
-                    "ticks": ticks,
-                    "lines": [lines(curve) for curve in chosen_curves(view, frame, name, label)],
-                }
-                for name in view.mechanisms
-            ],
+            "mechanisms": [chart(name, label) for name in view.mechanisms],
         }
         for label in view.labels
     ]
+
+
+def _setting(curve: pd.DataFrame) -> str:
+    return setting_text(str(curve["parameter"].iloc[0]), float(curve["value"].iloc[0]))
