@@ -42,7 +42,7 @@ def _frame(view: View) -> pd.DataFrame:
 
 
 def growth_curves(view: View, frame: pd.DataFrame, mechanism: str, measure: str) -> list[dict[str, pd.DataFrame]]:
-    """Return for every setting of a mechanism its curve against each attacker that the report shows, by name."""
+    """Return for every setting of a mechanism the curves of the attackers that the report shows, by name."""
     rows = frame[(frame["mechanism"] == mechanism) & (frame["measure"] == measure)]
     return [
         {name: own[own["attacker"] == name].reset_index(drop=True) for name in view.attackers}

@@ -46,4 +46,5 @@ def _lines(axes: "Axes", view: View, curves: "list[dict[str, pd.DataFrame]]", lo
         axes.plot(own["seen"], own["risk"], color=look.light, linestyle=dash, label=value)
     if view.parameter_of(str(own["mechanism"].iloc[0])):
         title = safe(view.parameter_of(str(own["mechanism"].iloc[0])))
-        axes.legend(title=title, fontsize=6, title_fontsize=6)
+        # On white: curves may run anywhere.
+        axes.legend(title=title, fontsize=6, title_fontsize=6, frameon=True, framealpha=0.85, edgecolor="none")
