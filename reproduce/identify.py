@@ -195,6 +195,10 @@ Written by `python -m reproduce.identify`. [identify.md](identify.md) says what 
 simulated files alone, and its features and constants were chosen on simulated files; the published files below have no
 part in it. One thing about them is built in: the scale of the default vectors was once chosen so that the share of
 words that CMP leaves unchanged follows the published data.
+
+The identifier was changed once after the published files had been measured (how covariances are pooled, and two
+constants), because held-out simulated files became likelier. Before that, 0.42 of the published files were right, the
+sets of 90 % held 0.88 of the mechanisms and 0.91 of the values, and 67 files fitted none.
 """
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ with covariance
   were simulated;
 - ``S (1/Q + 1/(R W)) + B (1 + 1/W)`` where it was made with others: B is the covariance between the W other worlds.
 
-S and B are pooled over the settings of a mechanism and shrunk. Settings are told apart in the few directions that do it
-best (Fisher's linear discriminants), with the tails of Student's t, for simulated worlds are few; whether a file fits
-at all is seen in all features. All settings have equal prior probability, and so have the vectors of world 0 and
-others. Densities are raised to the power 1 / temperature, which is chosen on held-out simulated files: those of a world
-that was left out, and of queries of world 0 that were left out.
+Correlations in S and B are pooled over the settings of a mechanism and shrunk. Settings are told apart in the few
+directions that do it best (Fisher's linear discriminants), with the tails of Student's t, for simulated worlds are few;
+whether a file fits at all is seen in all features. All settings have equal prior probability, and so have the vectors
+of world 0 and others. Densities are raised to the power 1 / temperature, which is chosen on held-out simulated files:
+those of a world that was left out, and of queries of world 0 that were left out.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,14 @@ from scipy.special import logsumexp
 Floats = NDArray[np.float64]
 Families = NDArray[np.int64]
 
-_SHRINK = 0.2  # of a pooled covariance towards its diagonal
+_SHRINK = 0.2  # of pooled correlations towards none
 _FLOOR = 0.05  # in units of the deviation between settings: no feature is known more exactly than that
-_LEAST = 0.1  # the same for a file
+_LEAST = 0.1  # the same for a file, and in directions:
+_LEAST_ALONG = 0.2
+_TINY = 0.01  # the same for one query or world
 _SMALLEST = 1e-9  # a feature that varies less between settings is the same in all of them
 _DIRECTIONS = 14
-_TAILS = 4.0  # degrees of freedom
+_TAILS = 8.0  # degrees of freedom
 _TYPICAL = 15  # queries of a file for which the directions are best
 SIZES = (5, 15, 40)  # queries per held-out file
 _FILES = 2  # held-out files per setting, world and size
@@ -107,12 +109,12 @@ class Fit:
         within = np.einsum("sqi,sqj->sij", inner, inner) / max(1, inner.shape[1] - len(blocks))
         away = means[1:] - means[1:].mean(axis=0)
         between = np.einsum("wsi,wsj->sij", away, away) / max(1, len(others) - 1)
-        queries = _pooled(within, family, own=0.5)
-        worlds = _pooled(between, family, own=0.0) + _FLOOR**2 * np.eye(len(center))
+        queries = _pooled(within, family)
+        worlds = _pooled(between, family) + _FLOOR**2 * np.eye(len(center))
         pair = (means[0], means[1:].mean(axis=0))
         axes = _discriminants(np.concatenate(pair), (queries / _TYPICAL + worlds).mean(axis=0))
         whole = Normals(pair, queries, worlds, (known.shape[1], len(others)), _LEAST)
-        return cls(center, unit, axes, whole, whole.along(axes, _LEAST))
+        return cls(center, unit, axes, whole, whole.along(axes, _LEAST_ALONG))
 
     def points(self, files: Floats) -> Floats:
         """Return the features of files (files, queries, features), averaged and in standard units."""
@@ -208,20 +210,25 @@ def _mean(blocks: Floats) -> Floats:
     return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
 
 
-def _pooled(each: Floats, family: Families, own: float) -> Floats:
-    """Return covariances: a share ``own`` from the setting itself, the rest from its mechanism; then shrunk."""
-    pooled = np.empty_like(each)
-    overall = each.mean(axis=0)
+def _pooled(each: Floats, family: Families) -> Floats:
+    """Return covariances: correlations of the whole mechanism, shrunk, and variances of the setting and its neighbors.
+
+    Variances are a setting's own, because settings of different mechanisms that send the same must have equal ones.
+    """
+    pooled, variances = np.empty_like(each), np.empty(each.shape[:2])
+    overall, own = each.mean(axis=0), np.einsum("sii->si", each)
     for one in np.unique(family):
-        members = family == one
-        weight = members.sum() / (members.sum() + 3)  # a mechanism with few settings borrows from all
+        members = np.flatnonzero(family == one)
+        weight = len(members) / (len(members) + 3)  # a mechanism with few settings borrows from all
         pooled[members] = weight * each[members].mean(axis=0) + (1 - weight) * overall
-    mixed = own * each + (1 - own) * pooled
-    diagonal = np.einsum("sii->si", mixed)
-    shrunk = (1 - _SHRINK) * mixed
+        before, after = np.r_[members[:1], members[:-1]], np.r_[members[1:], members[-1:]]
+        variances[members] = (own[before] + own[members] + own[after]) / 3
+    deviations = np.sqrt(np.maximum(np.einsum("sii->si", pooled), _SMALLEST))
+    correlations = (1 - _SHRINK) * pooled / deviations[:, :, None] / deviations[:, None, :]
     axis = np.arange(each.shape[1])
-    shrunk[:, axis, axis] = diagonal
-    return shrunk
+    correlations[:, axis, axis] = 1.0
+    scale = np.sqrt(variances + _TINY**2)
+    return np.asarray(correlations * scale[:, :, None] * scale[:, None, :])
 
 
 def _discriminants(means: Floats, within: Floats) -> Floats:
