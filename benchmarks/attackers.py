@@ -1,12 +1,23 @@
-"""How long does the attacker that knows the mechanism take, and what does its stand-in for noise lose?"""
+"""How long do the attackers take, and what does Bayes's stand-in for noise lose?
 
+The panel that knows nothing but the log ranks it for every published DL'19 setting; Bayes does so for our own settings
+with a closed form. Long logs are made of the words of the real one, and each is attacked by a fresh process: what it
+takes must grow in proportion, and most of what a row needs must not stay in memory.
+"""
+
+import json
+import subprocess
 import sys
 import time
 
 from benchmarks.data import ROOT, TOPICS, Skipped, memory
 from benchmarks.table import Line, Target, show
 
-QUESTION = "what does Bayes cost on 43 queries x 50 closed-form settings against a log of 181,963?"
+QUESTION = "what do the attackers cost on 43 queries x 86 settings against a log of 181,963?"
+PUBLISHED = ROOT.parent / "shared" / "data" / "published" / "dl19"
+AGNOSTIC = ("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion")
+PANEL_SECONDS, GIGABYTES = Target(90, at_most=True), Target(3, at_most=True)
+ROWS, SETS = (200_000, 1_000_000, 5_000_000), 8
 LOG = ROOT.parent / "shared" / "data" / "querylog" / "queries.tsv.gz"
 CLOSED = ("SanText", "SanText+", "TEM", "CusText", "WBB")
 SECONDS = Target(300, at_most=True)
@@ -14,13 +25,110 @@ NOISY = ("CMP@3.5", "CMP@5", "VickreyMhl@5")
 
 
 def run(quick: bool) -> list[Line]:
-    """Measure Bayes on closed forms, in seconds of the clock and of the processor."""
-    lines = bayes(quick)
+    """Measure the panel, Bayes and long logs, each in a fresh process: memory is that of the largest part."""
+    if not TOPICS.is_file() or not LOG.is_file():
+        raise Skipped("needs the public data in ../shared/data, beside the checkout")
+    lines = _told("panel", quick)
+    lines += _told("bayes", quick)
+    for rows in ROWS[:1] if quick else ROWS:
+        lines += _told(str(rows), quick)
     show(("what", "value"), lines)
     return lines
 
 
-def bayes(quick: bool) -> list[Line]:
+def _told(part: str, quick: bool) -> list[Line]:
+    """Run a part in a process of its own, and return the lines that it tells."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.attackers", "--part", part, *(["--quick"] if quick else [])],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Skipped("the part's process failed; its message is above")
+    targets = {"panel": {0: PANEL_SECONDS, 2: GIGABYTES}, "bayes": {0: SECONDS}}.get(part, {})
+    told = json.loads(done.stdout.splitlines()[-1])
+    return [Line(what, (), value, None if quick else targets.get(place)) for place, (what, value) in enumerate(told)]
+
+
+def _resources(what: str, clock: float, processor: float) -> list[tuple[str, float]]:
+    """Return what a part has taken since its beginning."""
+    return [
+        (f"{what} (s)", time.perf_counter() - clock),
+        (f"{what}: of the processor, all threads (s)", time.process_time() - processor),
+        (f"{what}: peak memory (GB)", memory()["peak"] / 1e9),
+    ]
+
+
+def panel(quick: bool) -> list[tuple[str, float]]:
+    """Rank the log for every published setting, by all attackers that know nothing else and encode nothing."""
+    import pandas as pd
+
+    import quipukit as qk
+    from quipukit.attackers.panel import Panel
+
+    names = sorted(folder.name for folder in PUBLISHED.iterdir() if folder.is_dir())[: 1 if quick else None]
+    read = [qk.read_obfuscated(PUBLISHED / name) for name in names]
+    sent, queries = pd.concat([table for table, _ in read], ignore_index=True), read[0][1]
+    log = qk.read_log(LOG).completed(queries["query"].tolist())
+    _warm_up()
+    clock, processor = time.perf_counter(), time.process_time()
+    ranks = Panel(AGNOSTIC, log).ranks(sent, queries)
+    settings = len(ranks.groupby(["mechanism", "value"]))
+    return _resources(f"panel, {settings} settings x {len(queries)} queries", clock, processor)
+
+
+def long_log(rows: int) -> list[tuple[str, float]]:
+    """Attack a log of so many rows; what its texts take by themselves is told apart."""
+    import random
+
+    import quipukit as qk
+    from quipukit.attackers.log import QueryLog
+    from quipukit.attackers.panel import Panel
+
+    sent, queries = qk.read_obfuscated(PUBLISHED / "CMP")
+    some = queries.head(SETS)
+    sent = sent[(sent["value"] == 5) & sent["qid"].isin(some["qid"])]
+    real = [text.split() for text in qk.read_log(LOG).texts]
+    draw = random.Random(7)
+    made = dict.fromkeys(" ".join(words) for words in real[:rows])
+    while len(made) < rows:
+        one, other = draw.choice(real), draw.choice(real)
+        made[" ".join([*one[: len(one) // 2], *other[len(other) // 2 :]])] = None
+    log = QueryLog.of(list(made)).completed(some["query"].tolist())
+    del made, real
+    _warm_up()
+    texts = memory()["peak"] / 1e9
+    clock, processor = time.perf_counter(), time.process_time()
+    attackers = Panel(AGNOSTIC, log)
+    attackers.prepare()
+    prepared = time.perf_counter()
+    attackers.ranks(sent, some)
+    name = f"log of {rows:,}"
+    return [
+        (f"{name}: learning it (s)", prepared - clock),
+        (f"{name}: ranking it for a set of texts (s)", (time.perf_counter() - prepared) / SETS),
+        (f"{name}: of the processor, all threads (s)", time.process_time() - processor),
+        (f"{name}: memory for its texts (GB)", texts),
+        (f"{name}: peak memory (GB)", memory()["peak"] / 1e9),
+        (f"{name}: of it files that are mapped into it (GB)", memory()["mapped"] / 1e9),
+    ]
+
+
+def _warm_up() -> None:
+    """Load vectors and compiled kernels, which is not what is measured."""
+    import quipukit as qk
+    from quipukit.attackers.log import QueryLog
+    from quipukit.attackers.panel import Panel
+    from quipukit.frames import queries_frame
+
+    queries = queries_frame(["a cat sat here", "a dog sat there", "two cats"])
+    sent = qk.obfuscate(queries, "Identity", n=3, seed=1)
+    Panel(AGNOSTIC, QueryLog.of(queries["query"])).ranks(sent, queries)
+
+
+def bayes(quick: bool) -> list[tuple[str, float]]:
     """Obfuscate the DL'19 queries with every closed-form setting, and rank the log for each."""
     from quipukit.attackers.attack import attack
     from quipukit.attackers.log import read_log
@@ -28,21 +136,13 @@ def bayes(quick: bool) -> list[Line]:
     from quipukit.mechanisms.base import EPSILON_GRID
     from quipukit.obfuscation import bind, obfuscate
 
-    if not TOPICS.is_file() or not LOG.is_file():
-        raise Skipped("needs the public data in ../shared/data, beside the checkout")
     grid = EPSILON_GRID[:2] if quick else EPSILON_GRID
     mechanisms = bind([f"{name}@{value:g}" for name in CLOSED for value in grid])
     queries, log = read_queries(TOPICS), read_log(LOG)
     sent = obfuscate(queries, mechanisms, n=50, seed=1, noise="common")
     clock, processor = time.perf_counter(), time.process_time()
     attack(sent, queries, log, attackers=["Bayes"], mechanisms=mechanisms)
-    return [
-        Line(
-            f"Bayes, {len(mechanisms)} settings x {len(queries)} queries (s)", (), time.perf_counter() - clock, SECONDS
-        ),
-        Line("of the processor, all threads (s)", (), time.process_time() - processor),
-        Line("peak memory (GB)", (), memory()["peak"] / 1e9),
-    ]
+    return _resources(f"Bayes, {len(mechanisms)} settings x {len(queries)} queries", clock, processor)
 
 
 def side_by_side(draws: int = 500, count: int = 12) -> None:
@@ -64,8 +164,14 @@ def side_by_side(draws: int = 500, count: int = 12) -> None:
     )
 
 
+def _part(name: str, quick: bool) -> list[tuple[str, float]]:
+    return {"panel": panel, "bayes": bayes}[name](quick) if not name.isdigit() else long_log(int(name))
+
+
 if __name__ == "__main__":
     if "--cells" in sys.argv:
         side_by_side()
+    elif "--part" in sys.argv:
+        print(json.dumps(_part(sys.argv[sys.argv.index("--part") + 1], "--quick" in sys.argv)))
     else:
         run("--quick" in sys.argv)

@@ -24,7 +24,6 @@ NEVER = -1
 STAGES = ("obfuscate", "retrieve", "utility", "ceiling", "attack", "risk", "guesses", "text_similarity")
 
 
-
 def deadly(fatal: int, moment: str) -> Callable[[Path], Any]:
     """Return a ``atomic_write`` that ends the process around its call number ``fatal``, counted from 0."""
     numbers = itertools.count()

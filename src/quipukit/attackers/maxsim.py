@@ -10,6 +10,7 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, unit
 from quipukit.errors import SpecError
@@ -52,7 +53,7 @@ class MaxSim(Attacker):
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
         # By length, so that queries of one length lie together.
         self._order = np.argsort(log.tokens.lengths, kind="stable")
-        self._rows = np.empty((len(sums), self._axes.shape[1]), np.float32)
+        self._rows = room((len(sums), self._axes.shape[1]))
 
         def project(start: int) -> None:
             self._rows[start : start + _TILE] = unit(sums[self._order[start : start + _TILE]] @ self._axes)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles, WordSpace
 from quipukit.jit import numba
@@ -131,7 +132,8 @@ def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
     Not their case: two texts that differ in case alone are one query, written as whoever came first wrote it, and that
     may be the one who completed the log.
     """
-    forms = np.zeros((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 4), np.float32)
+    forms = room((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 4))
+    forms[:] = 0
     rows, lengths = np.arange(len(texts)), tokens.lengths
     forms[rows, np.minimum(lengths, _LONGEST)] = 1
     kind = np.array([QUESTIONS.index(word) if word in QUESTIONS else -1 for word in tokens.words] or [-1])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Sent
+from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import LogTokens, divided
 from quipukit.jit import numba
 from quipukit.threads import in_threads
@@ -49,7 +50,7 @@ class WordSpace:
     @functools.cached_property
     def sums(self) -> Singles:
         """Return for every query of the log the sum of its words' directions, of length 1."""
-        rows = np.empty((len(self.tokens), self._vectors.dimension), np.float32)
+        rows = room((len(self.tokens), self._vectors.dimension))
         for start in range(0, len(rows), _ROWS):
             starts = self.tokens.starts[start : start + _ROWS + 1]
             rows[start : start + _ROWS] = unit(_added(self.matrix, self.tokens.ids, starts))
