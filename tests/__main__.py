@@ -1,8 +1,9 @@
 """Run the tests in two parts: `python -m tests [options of pytest]`, which is what `make test` does.
 
-Most tests share the cores, in as many processes as `-n` says (2 unless told otherwise). Those marked `serial` need the
-machine for themselves (they watch the clock, kill processes, or start an engine or a cluster) and run afterwards, one
-by one. Both parts always run; the last line counts the tests of both.
+Most tests share the cores, in as many processes as `-n` says: 3 unless told otherwise, because many of them wait, for
+a browser or for a process that is killed. Those marked `serial` need the machine for themselves (they watch the clock,
+kill processes, or start a cluster) and run afterwards, one by one. Both parts always run; the last line counts the
+tests of both.
 
 A file goes to one process as a whole, so that what its tests share is made once; those that take long go first.
 """
@@ -52,7 +53,7 @@ class SerialFiles:
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         if collection_path.suffix != ".py" or collection_path.name in ("conftest.py", "__init__.py"):
             return None
-        return None if re.search(r"mark\.(serial|engine)\b", collection_path.read_text(encoding="utf-8")) else True
+        return None if re.search(r"mark\.serial\b", collection_path.read_text(encoding="utf-8")) else True
 
 
 def combine(codes: list[int]) -> int:
@@ -67,7 +68,7 @@ def main(arguments: list[str]) -> int:
     """Run both parts and return the exit code."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-m", dest="marks", default=DEFAULT)
-    parser.add_argument("-n", dest="workers", default="2")
+    parser.add_argument("-n", dest="workers", default="3")
     chosen, rest = parser.parse_known_args(arguments)
     tally, begin, codes = Tally(), time.perf_counter(), []
     for part, plugins in (

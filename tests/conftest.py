@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -49,6 +50,19 @@ HEAVY = (
     "test_trust_boundary.py",
     "vectors/test_default_pack.py",
     "vectors/test_wordfilter.py",
+)
+
+# Files that load MiniLM: one process runs them all, because to import torch and transformers takes seconds.
+WITH_MODEL = (
+    "tests/cli/test_search_side.py",
+    "tests/encoders/test_load.py",
+    "tests/encoders/test_minilm.py",
+    "tests/encoders/test_network.py",
+    "tests/encoders/test_recipes.py",
+    "tests/experiment/test_evaluate.py",
+    "tests/measures/test_similarity.py",
+    "tests/retrieval/test_dense.py",
+    "tests/test_docs.py",
 )
 
 collect_ignore = ["experiment/warm.py"]  # takes seconds to import, for processes of their own
@@ -102,9 +116,6 @@ def _is_heavy(path: Path) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("engine"):
-            item.add_marker("serial")
     # Processes that share the tests end together only if what takes long is not left for last.
     items.sort(key=lambda item: not _is_heavy(item.path))
     if config.getoption("--quick"):
@@ -120,6 +131,19 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file to one process as a whole, and those that load a model to the same one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "with a model" if file in WITH_MODEL else file
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

@@ -422,7 +422,7 @@ def peak(work) -> int:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", ["CMP@8", "TEM@8"])
+@pytest.mark.parametrize("name", [pytest.param("CMP@8", marks=pytest.mark.slow), "TEM@8"])
 def test_memory_does_not_grow_with_variants_times_dimensions(name):
     # 200 queries of 5 words and 20 variants: 20,000 noisy vectors of 256 dimensions would be 40 MB at once, and the
     # distances to all words 24 MB more for each mechanism.

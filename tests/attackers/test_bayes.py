@@ -325,10 +325,8 @@ NOISY = ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"]
     "spec",
     [
         NOISY[0],
-        *(
-            pytest.param(spec, marks=pytest.mark.heavy)
-            for spec in (*NOISY[1:], "SanText@1", "TEM@2", "CusText@1", "WBB(all_tokens=True)@1")
-        ),
+        *(pytest.param(spec, marks=pytest.mark.heavy) for spec in (NOISY[-1], "TEM@2", "CusText@1")),
+        *(pytest.param(spec, marks=pytest.mark.slow) for spec in (*NOISY[1:-1], "SanText@1", "WBB(all_tokens=True)@1")),
     ],
 )
 def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing(spec):

@@ -4,6 +4,8 @@ import pytest
 
 import quipukit as qk
 
+pytestmark = pytest.mark.published
+
 
 @pytest.fixture(scope="module")
 def risks(shared_data):

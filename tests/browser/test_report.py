@@ -44,7 +44,7 @@ def browser() -> "Iterator[Browser]":
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("report")
     results = {
-        "plain": [make_result()],
+        "plain": [make_result(mechanisms=FEW)],
         "hostile": [hostile_result()],
         "bare": [make_result(judged=False, mechanisms=FEW)],
         "attackers": [two_attackers(make_result(mechanisms=("CMP", "AEA", "Identity")))],
@@ -156,7 +156,7 @@ def test_choosing_a_mechanism_labels_its_settings(browser: "Browser", pages: dic
     page, _ = open_page(browser, pages["plain"])
     labels = page.locator("#plot-plane .textpoint")
     before = labels.count()
-    button = page.locator("#plane .legend button:has-text('VickreyMhl')")
+    button = page.locator("#plane .legend button:has-text('TEM')")
     button.click()
     assert labels.count() > before
     assert button.get_attribute("aria-pressed") == "true"

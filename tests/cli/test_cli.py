@@ -138,7 +138,7 @@ def test_square_brackets_are_printed_as_they_are(small: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reader", "code"),
     [
-        ("obfuscate cat -m Identity -n 3000 --tsv", "head -1", 0),
+        pytest.param("obfuscate cat -m Identity -n 3000 --tsv", "head -1", 0, marks=pytest.mark.slow),
         ("obfuscate cat -m Identity -n 1200", "head -1", 0),
         ("--help", "true", 0),
         ("obfuscate cat -m Identity -n 2 --json 2>&1", "true", 141),  # the work may be unfinished

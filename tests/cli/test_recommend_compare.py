@@ -159,6 +159,7 @@ def in_terminal(columns: int, *arguments: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(parts).decode()).replace("\r", "")
 
 
+@pytest.mark.slow
 def test_eighty_columns_have_room_for_the_budget(few: tuple[str, str]) -> None:
     shown = in_terminal(80, "recommend", few[0], "--max-risk", "0.5")
     table = shown.split("Pareto front")[0]

@@ -194,6 +194,7 @@ def test_the_same_seed_gives_the_same_log_everywhere(log: list[Entry]) -> None:
     assert hashlib.sha256("\n".join(entry.query for entry in log).encode()).hexdigest() == LOG_SHA256
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_log(collection: WordNetGlosses, log: list[Entry]) -> None:
     few = topics()[:20]
     other = [entry.query for entry in query_log(collection.wordnet, few, 8, 3 * wordnet_log.PER_CENTRE * len(few))]

@@ -76,6 +76,7 @@ def test_numbers_of_variants_are_added_to_a_finished_run(village: Path, tmp_path
     assert set(sizes) == {5}
 
 
+@pytest.mark.slow
 def test_the_depth_of_one_number_of_variants_does_not_depend_on_the_others(village: Path) -> None:
     alone = tiny.run(village, **SMALL, depth=None, n=2)
     both = tiny.run(village, **SMALL, depth=None, n=[2, 4])
@@ -278,6 +279,7 @@ def typed(base: type, name: str, sign: float) -> Any:
     return space[name]
 
 
+@pytest.mark.slow
 def test_an_attacker_typed_anew_is_another(village: Path, tmp_path: Path, saved: Saved) -> None:
     choices = {**SMALL, "specs": ["AEA@3"]}
     first, second = typed(Overlap, "Typed", 1.0), typed(Overlap, "Typed", -1.0)

@@ -18,7 +18,7 @@ from tests.experiment.conftest import Whole, slowly
 
 CELLS, SYSTEMS = tiny.CELLS, len(tiny.SYSTEMS)
 # CMP at two settings, TEM and Random are bound to the vectors; AEA and Identity are not.
-WITH_VECTORS = 4
+WITH_VECTORS = 3  # CMP, TEM and Random
 
 Saved = Callable[[], dict[str, int]]
 
@@ -153,6 +153,7 @@ def test_another_model_under_the_same_name_is_noticed(
     assert saved() == again
 
 
+@pytest.mark.slow
 def test_another_model_of_the_search_system_is_noticed(
     village: Path, cache: Path, tmp_path: Path, saved: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:

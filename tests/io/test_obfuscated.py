@@ -62,7 +62,12 @@ def test_a_quotation_mark_in_tsv_is_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "suffix", [".csv", *(pytest.param(suffix, marks=pytest.mark.heavy) for suffix in (".tsv", ".jsonl", ".parquet"))]
+    "suffix",
+    [
+        ".csv",
+        pytest.param(".parquet", marks=pytest.mark.heavy),
+        *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in (".tsv", ".jsonl")),
+    ],
 )
 @given(
     queries=st.lists(TEXTS, min_size=1, max_size=5),

@@ -66,6 +66,7 @@ def test_right_ones_pass(make):
 
 
 @pytest.mark.heavy
+@pytest.mark.slow
 def test_the_built_in_one_passes():
     check_encoder(load_encoder())
 
