@@ -38,14 +38,14 @@ demo: $(CORE_STAMP)
 	@echo "==> demo"
 	@$(BIN)/quipukit demo $(ARGS)
 
-# Three processes for most tests, then one for those that need the machine alone; see tests/__main__.py.
+# Two processes for most tests, then one for those that need the machine alone; see tests/__main__.py.
 test: lint
 	@echo "==> tests (pytest)"
 	@$(BIN)/python -m tests $(ARGS)
 
 quick: lint
 	@echo "==> fast tests (pytest)"
-	@$(BIN)/python -m pytest -q -n 3 --dist loadfile --quick $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --quick $(ARGS)
 
 lint: $(TEST_STAMP)
 	@echo "==> lint (ruff check)"

@@ -199,8 +199,8 @@ words that CMP leaves unchanged follows the published data.
 The identifier was changed twice after the published files had been measured. First the test of whether any setting fits
 was given all features, because made-up outliers went unnoticed: files that fit none went from 55 to 67, and nothing
 else changed. Then covariances were pooled in another way, with two other constants, because held-out simulated files
-became likelier: 0.42 of the published files had been right, and the sets of 90 % had held 0.88 of the mechanisms and 0.91 of
-the values. The simulated files with other vectors below had been looked at before that second change.
+became likelier: 0.42 of the published files had been right, and the sets of 90 % had held 0.88 of the mechanisms and
+0.91 of the values. The simulated files with other vectors below had been looked at before that second change.
 """
 
 if __name__ == "__main__":

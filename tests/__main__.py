@@ -1,9 +1,8 @@
 """Run the tests in two parts: `python -m tests [options of pytest]`, which is what `make test` does.
 
-Most tests share the cores, in as many processes as `-n` says: 3 unless told otherwise, because many of them wait, for
-a browser or for a process that is killed. Those marked `serial` need the machine for themselves (they watch the clock,
-kill processes, or start a cluster) and run afterwards, one by one. Both parts always run; the last line counts the
-tests of both.
+Most tests share the cores, in as many processes as `-n` says (2 unless told otherwise). Those marked `serial` need the
+machine for themselves (they watch the clock, kill processes, or start a cluster) and run afterwards, one by one. Both
+parts always run; the last line counts the tests of both.
 
 A file goes to one process as a whole, so that what its tests share is made once; those that take long go first.
 """
@@ -68,7 +67,7 @@ def main(arguments: list[str]) -> int:
     """Run both parts and return the exit code."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-m", dest="marks", default=DEFAULT)
-    parser.add_argument("-n", dest="workers", default="3")
+    parser.add_argument("-n", dest="workers", default="2")
     chosen, rest = parser.parse_known_args(arguments)
     tally, begin, codes = Tally(), time.perf_counter(), []
     for part, plugins in (

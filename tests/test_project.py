@@ -63,7 +63,7 @@ def test_both_parts_of_the_tests_make_one_exit_code(codes, together):
 @pytest.mark.parametrize(
     ("options", "code", "last"),
     [
-        ([], 1, "1 failed, 3 passed, 1 skipped in"),
+        pytest.param([], 1, "1 failed, 3 passed, 1 skipped in", marks=pytest.mark.slow),
         pytest.param(["-k", "not bad"], 0, "3 passed, 1 skipped in", marks=pytest.mark.slow),
         pytest.param(["-k", "nothing"], 5, "no tests ran in", marks=pytest.mark.slow),
         (["-m", "slow", "-n", "1"], 0, "1 passed in"),

@@ -72,8 +72,9 @@ def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) 
 @pytest.mark.parametrize(
     ("scheme", "width", "name"),
     [
-        *(("light", 1280, name) for name in ("plain", "hostile", "bare", "several")),
+        *(("light", 1280, name) for name in ("plain", "hostile")),
         ("dark", 390, "several"),
+        *(pytest.param("light", 1280, name, marks=pytest.mark.slow) for name in ("bare", "several")),
         *(pytest.param("dark", 390, name, marks=pytest.mark.slow) for name in ("plain", "hostile", "bare")),
     ],
 )
@@ -91,6 +92,7 @@ def test_draws_without_complaint_and_fits(
     page.context.close()
 
 
+@pytest.mark.slow
 def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path]) -> None:
     page, _ = open_page(browser, pages["plain"], color_scheme="light")
 
@@ -142,6 +144,7 @@ def test_hover_tells_the_numbers_and_an_example(browser: "Browser", pages: dict[
     page.context.close()
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_shown_as_they_are(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["hostile"])
     page.click("#plane .legend button:has-text('CMP')")
@@ -178,6 +181,7 @@ def test_attacker_and_parameter_change_the_plots(browser: "Browser", pages: dict
     page.context.close()
 
 
+@pytest.mark.slow
 def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> None:
     page, _ = open_page(browser, pages["plain"])
     assert page.locator("#example .original").inner_text() == "how to treat illness q01"
@@ -191,6 +195,7 @@ def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> N
     page.context.close()
 
 
+@pytest.mark.slow
 def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
     page, faults = open_page(browser, pages["several"])
     assert page.locator("#short .lead:visible").count() == 1

@@ -339,11 +339,17 @@ def test_the_manifest_names_no_place_on_the_machine(village: Path, whole: Whole)
 # --- end to end with the real models ---
 
 
+def test_whoever_is_not_told_otherwise_gets_the_whole_panel_and_bayes() -> None:
+    assert Options().attackers == (*PANEL, "Bayes")
+
+
 def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
-    found = qk.evaluate("wordnet", ["CMP@10"], 2, topics=2, depth=2, log_sample=100, examples=1, out=tmp_path / "out")
+    found = qk.evaluate(
+        "wordnet", ["CMP@10"], 2, attackers="panel", topics=2, depth=2, log_sample=100, examples=1, out=tmp_path / "out"
+    )
     assert found.judged and found.manifest["judgements"]["derived"]
     assert found.mechanisms == ["CMP", "Identity", "Random"]
-    assert found.attackers == [*PANEL, "Bayes"]  # whoever is not told otherwise gets the whole panel, and Bayes
+    assert found.attackers == list(PANEL)
     risks = found.points().set_index(["attacker", "mechanism", "persona"])["risk"].groupby(level=[0, 1, 2]).first()
     for attacker in (*PANEL, "strongest"):
         if attacker != "Style":  # learns nothing from what was sent
