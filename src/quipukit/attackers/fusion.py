@@ -52,6 +52,7 @@ class Fusion(Attacker):
         """Let every member learn the log."""
         for member, _ in self._members:
             member.prepare(log)
+        self._style: dict[tuple[str, ...], Floats] = {}
 
     def scores(self, sent: Sent) -> Floats:
         """Return the fused score."""
@@ -62,13 +63,20 @@ class Fusion(Attacker):
         for start in range(0, len(batch), _BATCH):
             some = batch[start : start + _BATCH]
             found = [list(member.scores_of(some)) for member, _ in self._members]
-            yield from in_threads(self._fused, zip(*found, strict=True))
+            yield from in_threads(self._fused, zip(some, zip(*found, strict=True), strict=True))
 
-    def _fused(self, scores: Sequence[Floats]) -> Floats:
-        total = np.zeros(len(scores[0]))
-        for one, (_, weight) in zip(scores, self._members, strict=True):
+    def _fused(self, part: "tuple[Sent, Sequence[Floats]]") -> Floats:
+        sent, scores = part
+        total: Floats = -self._style_part(sent.others, scores[-1])
+        for one, (_, weight) in zip(scores[:-1], self._members[:-1], strict=True):
             total -= weight * log_chances(one)
         return total
+
+    def _style_part(self, others: tuple[str, ...], scores: Floats) -> Floats:
+        """Return what Style adds, which is the same for all that is guessed with the same queries of others."""
+        if others not in self._style:
+            self._style[others] = self._members[-1][1] * log_chances(scores)
+        return self._style[others]
 
 
 def log_chances(scores: Floats) -> Floats:

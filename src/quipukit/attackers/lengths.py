@@ -18,5 +18,7 @@ def length_cost(slots: Slots, lengths: Ids) -> Floats:
     """Return what queries with these numbers of words lose; nothing where what was sent does not agree on one."""
     if not slots.agreed:
         return np.zeros(len(lengths))
-    off = np.abs(lengths.astype(np.int64) - slots.length)
-    return np.where(off == 0, 0.0, np.where(off == 1, ONE_OFF, FURTHER_OFF))
+    costs = np.full(max(int(lengths.max(initial=0)), slots.length) + 2, FURTHER_OFF)
+    costs[max(0, slots.length - 1) : slots.length + 2] = ONE_OFF
+    costs[slots.length] = 0.0
+    return costs[lengths]

@@ -53,6 +53,7 @@ class MaxSim(Attacker):
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
         # By length, so that queries of one length lie together.
         self._order = np.argsort(log.tokens.lengths, kind="stable")
+        self._lengths = log.tokens.lengths[self._order]
         self._rows = room((len(sums), self._axes.shape[1]))
 
         def project(start: int) -> None:
@@ -68,8 +69,9 @@ class MaxSim(Attacker):
         cost = length_cost(slots, lengths)
         best = np.zeros(len(lengths))
         # Where the number of words decides, queries of other lengths need no comparison: they come last anyway.
-        near = np.flatnonzero(cost[self._order] <= cost[self._order].min(initial=0.0) + 1) if slots.agreed else None
-        first, last = (0, len(best)) if near is None or not len(near) else (int(near[0]), int(near[-1]) + 1)
+        first, last = np.searchsorted(self._lengths, (slots.length - 1, slots.length + 2)) if slots.agreed else (0, 0)
+        if first == last:
+            first, last = 0, len(best)
         if points.size:
             found = [_largest(self._rows[at : min(at + _TILE, last)], points) for at in range(first, last, _TILE)]
             best[self._order[first:last]] = np.concatenate([np.empty(0), *found])

@@ -7,6 +7,7 @@ are the originals that it was completed with.
 
 import copy
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from quipukit.executors.base import Executor
 from quipukit.frames import RANKS, SETTING
 from quipukit.progress import Progress, part_of
 from quipukit.specs import Spec
+from quipukit.threads import in_threads
 
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
@@ -217,13 +219,20 @@ class Panel:
         progress: Progress | None,
     ) -> None:
         """Count for attackers that score every row, ``step`` sets of texts at a time."""
+        held = at_once(len(self.log))
         for start in range(0, len(places), step):
             for turn, (number, attacker, sent) in enumerate(attackers):
                 better, tied = found[number]
-                for place, scores in enumerate(self._scores(attacker, sent[start : start + step]), start):
-                    better[place], tied[place] = count(scores, places[place])
+                some = self._scores(attacker, sent[start : start + step])
+                for first in itertools.count(start, held):
+                    scores = list(itertools.islice(some, held))
+                    if not scores:
+                        break
+                    last = first + len(scores)
+                    counted = in_threads(lambda pair: count(*pair), zip(scores, places[first:last], strict=True))
+                    better[first:last], tied[first:last] = zip(*counted, strict=True)
                     if progress:
-                        within = turn * min(step, len(places) - start) + place - start + 1
+                        within = turn * min(step, len(places) - start) + last - start
                         progress(start * len(attackers) + within, len(places) * len(attackers))
 
     def _counts_by_vectors(

@@ -39,6 +39,7 @@ class Positional(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Look up the words of the log."""
         self._space = WordSpace.of(self.vectors, log.tokens, self.whiten)
+        self._known = self._space.matrix[self._space.known]  # a third of a real log: names have no vector
         self._recent = Recent.of(log.tokens, (type(self), self.vectors.fingerprint, self.whiten))
 
     def scores(self, sent: Sent) -> Floats:
@@ -52,7 +53,7 @@ class Positional(Attacker):
     def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         for start in range(0, len(batch), _BATCH):
             centers = in_threads(self._centers, map(Slots.of, batch[start : start + _BATCH]))
-            tables = tiled_products([one.directions for one in centers], self._space.matrix)
+            tables = tiled_products([one.directions for one in centers], self._known)
             yield from in_threads(self._scored, zip(centers, tables, strict=True))
 
     def _centers(self, slots: Slots) -> "_Centers":
@@ -72,7 +73,9 @@ class Positional(Attacker):
         return _Centers((means / scale).astype(np.float32), others / scale, [pair for pair in in_log if pair[1] >= 0])
 
     def _scored(self, part: "tuple[_Centers, Singles]") -> Floats:
-        centers, table = part
+        centers, products = part
+        table = np.zeros((len(products), len(self._space.matrix)), np.float32)
+        table[:, self._space.known] = products
         for column, word in centers.unknown_words:
             table[:, word] = centers.unknown[:, column]
         return _aligned(table, self._space.tokens.ids, self._space.tokens.starts)

@@ -61,8 +61,10 @@ class Style(Attacker):
     def scores(self, sent: Sent) -> Floats:
         """Return the discriminant; the same for all that is guessed with the same queries of others."""
         if sent.others not in self._learned:
-            self._learned[sent.others] = self._learn(sent.others)
-        return self._learned[sent.others].copy()
+            learned = self._learn(sent.others)
+            learned.flags.writeable = False  # handed out again and again
+            self._learned[sent.others] = learned
+        return self._learned[sent.others]
 
     def _learn(self, others: Sequence[str]) -> Floats:
         scores = np.zeros(len(self._forms))

@@ -28,6 +28,7 @@ Singles = NDArray[np.float32]
 _AGREEMENT = 0.5
 _ROWS = 8192  # of the log at a time
 _TILE = 512
+_TILES = 16  # that a thread works on at a time
 _TOGETHER = (16, 8, 4)
 
 
@@ -88,6 +89,10 @@ def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]
     stacked[: bounds[-1]] = np.concatenate([rows[:0], *points])
     products = np.empty((len(stacked), len(rows)), np.float32)
 
+    def fill_several(first: int) -> None:
+        for start in range(first, min(first + _TILE * _TILES, len(rows)), _TILE):
+            fill(start)
+
     def fill(start: int) -> None:
         tile = rows[start : start + _TILE]
         size = len(tile)
@@ -97,7 +102,7 @@ def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]
             found = tile @ stacked[first : first + together].T
             products[first : first + together, start : start + size] = found[:size].T
 
-    in_threads(fill, range(0, len(rows), _TILE))
+    in_threads(fill_several, range(0, len(rows), _TILE * _TILES))
     return [products[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
