@@ -1,5 +1,6 @@
 """The identity of a query and its division into tokens, each defined once."""
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -55,6 +56,8 @@ def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: T
     """
     if current_tokenizer(tokenizer) == "whitespace":
         return text.lower().split()
+    if known is None:
+        return [part for piece in key(text).split() for part in _parts(piece)]
     return [part for piece in key(text).split() for part in _clean(piece, known)]
 
 
@@ -64,6 +67,12 @@ def current_tokenizer(name: str) -> str:
         return name
     warn_deprecated("tokenizer='peer' is deprecated; write tokenizer='whitespace'.")
     return "whitespace"
+
+
+@functools.lru_cache(maxsize=100_000)
+def _parts(piece: str) -> tuple[str, ...]:
+    """Return the words of a piece, of which a log has the same ones again and again."""
+    return tuple(_clean(piece, None))
 
 
 def _clean(piece: str, known: Callable[[str], bool] | None) -> Iterator[str]:

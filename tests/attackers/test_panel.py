@@ -331,3 +331,20 @@ def test_no_attribute_tells_an_attacker_which_queries_were_added(tmp_path) -> No
         # All that is left to prefer is the second half of the alphabet.
         half = sorted(log.texts)[len(log) // 2 :]
         assert ranks["better"].tolist() == [0 if text in half else len(half) for text in asked["query"]]
+
+
+class Lazy(QuIA):
+    name, summary = "Lazy", "scores the first set of texts and no other"
+
+    def sent_vectors(self, batch):
+        return None
+
+    def scores_of(self, batch):
+        return iter([np.zeros(len(self.log_vectors))])
+
+
+def test_an_attacker_that_leaves_sets_out_is_refused():
+    queries = pd.DataFrame({"qid": ["1", "2"], "query": ["cat food", "dog"]})
+    sent = obfuscate(queries, "Identity", n=1)
+    with pytest.raises(ValueError, match="longer than"):
+        Panel([Lazy(encoder=Bag())], QueryLog.of(queries["query"])).ranks(sent, queries)

@@ -23,7 +23,7 @@ from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
-_BATCH = 16
+_BATCH = 32
 _BINS = 4096
 _EXACT = 2048  # about as many of the best of each member are ranked one by one; the others by their scores' bins
 

@@ -20,7 +20,7 @@ from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
 _TILE = 2048  # rows of the log at a time
-_BATCH = 16
+_BATCH = 32
 
 
 @dataclass(kw_only=True, eq=False)

@@ -8,7 +8,7 @@ are the originals that it was completed with.
 import copy
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,16 +220,18 @@ class Panel:
     ) -> None:
         """Count for attackers that score every row, ``step`` sets of texts at a time."""
         held = at_once(len(self.log))
+
+        def counting(attacker: Attacker) -> Callable[[tuple[Any, int]], tuple[int, int]]:
+            return lambda pair: count(self._checked(attacker, pair[0]), pair[1])
+
         for start in range(0, len(places), step):
             for turn, (number, attacker, sent) in enumerate(attackers):
                 better, tied = found[number]
-                some = self._scores(attacker, sent[start : start + step])
-                for first in itertools.count(start, held):
+                some = attacker.scores_of(sent[start : start + step])
+                for first in range(start, min(start + step, len(places)), held):
                     scores = list(itertools.islice(some, held))
-                    if not scores:
-                        break
-                    last = first + len(scores)
-                    counted = in_threads(lambda pair: count(*pair), zip(scores, places[first:last], strict=True))
+                    last = min(first + held, start + step, len(places))
+                    counted = in_threads(counting(attacker), zip(scores, places[first:last], strict=True))
                     better[first:last], tied[first:last] = zip(*counted, strict=True)
                     if progress:
                         within = turn * min(step, len(places) - start) + last - start
@@ -253,23 +255,22 @@ class Panel:
         if vectors is not None:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
         rows, best = [], []
-        for scored in self._scores(attacker, sent):
-            scores = scored[self._places]
+        for scored in attacker.scores_of(sent):
+            scores = self._checked(attacker, scored)[self._places]
             order = np.lexsort((np.arange(len(scores)), -rounded(scores)))[:top]
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
 
-    def _scores(self, attacker: Attacker, sent: Sequence[Sent]) -> Iterator[Floats]:
-        """Iterate over the scores for each, in the order of the attackers' log."""
-        for scored in attacker.scores_of(sent):
-            scores = np.asarray(scored, np.float64)
-            if scores.shape != (len(self.log),) or not np.isfinite(extremes(scores)).all():
-                raise InputError(
-                    f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
-                    "the log; scores() must return one number per row."
-                )
-            yield scores
+    def _checked(self, attacker: Attacker, scored: Any) -> Floats:
+        """Return scores in the order of the attackers' log, one for every row."""
+        scores = np.asarray(scored, np.float64)
+        if scores.shape != (len(self.log),) or not np.isfinite(extremes(scores)).all():
+            raise InputError(
+                f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
+                "the log; scores() must return one number per row."
+            )
+        return scores
 
     def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
         """Return the vectors of some rows of our log."""
