@@ -97,3 +97,14 @@ def test_odd_texts_are_scored(cls, texts):
     attacker = cls(vectors=small.vectors())
     attacker.prepare(KnownLog(["bab", "bab dad", "www"], np.ones(3, np.int64)))
     assert np.isfinite(attacker.scores(Sent(texts))).all()
+
+
+def test_queries_with_the_same_words_in_another_order_tie():
+    known = small.vectors()
+    words = small.WORDS[:6]
+    # Far apart in a log, where a product may add up in another order.
+    log = [" ".join(words[:4]), *small.queries(700), " ".join(words[3::-1])]
+    queries = pd.DataFrame({"qid": ["1"], "query": [log[0]]})
+    sent = qk.obfuscate(queries, "Identity", n=2)
+    (rank,) = qk.attack(sent, queries, log, attackers=[Words(vectors=known)])["log_rank"]
+    assert rank == 1.5
