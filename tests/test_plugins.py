@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from quipukit.plugins import fold, plugins, temporarily_installed
+from quipukit.plugins import fold, look_again, plugins, temporarily_installed
 
 GROUP = "quipukit.tests"
 
@@ -19,11 +19,11 @@ def package(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[{GROUP}]\n{entries}")
         (tmp_path / f"{name}.py").write_text(code)
-        plugins.cache_clear()
+        look_again()
 
     monkeypatch.syspath_prepend(tmp_path)
     yield install
-    plugins.cache_clear()
+    look_again()
 
 
 def test_an_installed_package_is_found_and_loaded_when_asked_for(package):

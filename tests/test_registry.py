@@ -100,10 +100,10 @@ def install(monkeypatch):
     def put(*entries):
         found = [Entry(*entry) for entry in entries]
         monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == "quipukit.mechanisms" else [])
-        plugins.plugins.cache_clear()
+        plugins.look_again()
 
     yield put
-    plugins.plugins.cache_clear()
+    plugins.look_again()
 
 
 def test_a_plugin_is_found(install):

@@ -36,9 +36,9 @@ class Table:
 
     def check(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with its columns in order and of the right types (a copy), or say what is wrong."""
-        checked = self.typed(frame)
+        checked, cells = self._typed(frame)
         if len(checked) <= _FEW:
-            keys = zip(*(checked[name].tolist() for name in self.key), strict=True)
+            keys = zip(*(cells[name].tolist() for name in self.key), strict=True)
             if len(set(keys)) == len(checked):
                 return checked
         twice = checked.duplicated(list(self.key))
@@ -50,35 +50,40 @@ class Table:
 
     def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the same as `check`, but let rows have the same key."""
-        columns = {**self.columns, **{name: kind for name, kind in self.optional.items() if name in frame.columns}}
-        times = Counter(frame.columns)
+        return self._typed(frame)[0]
+
+    def _typed(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, "pd.Series[Any]"]]:
+        """Return the typed frame and its columns by name: to take one out of a frame costs more than to check it."""
+        names = frame.columns.tolist()
+        columns = {**self.columns, **{name: kind for name, kind in self.optional.items() if name in names}}
+        times = Counter(names)
         for column in columns:
             if not times[column]:
                 raise FrameError(f"{self.name} needs column {column!r} ({self._found(frame)}); rename or add it.")
             if times[column] > 1:
                 raise FrameError(f"{self.name} has column {column!r} twice; keep one of them.")
-        if self._is_typed(frame, columns):
-            frame = frame.copy()
-            frame.attrs = {}
-            return frame
+        cells = {name: column for name, column in frame.items() if name in columns}
+        if type(frame) is pd.DataFrame and self._are_clean(cells, columns):
+            chosen = frame if names == list(columns) else frame[list(columns)]
+            # Most were checked before: a copy costs a fifth of putting them together again.
+            chosen = chosen.copy() if _is_counted(chosen.index) else chosen.reset_index(drop=True)
+            chosen.attrs = {}
+            if (chosen.columns.name, chosen.columns.dtype) != (None, "str"):
+                chosen.columns = pd.Index(list(columns))
+            return chosen, cells
         rows = pd.RangeIndex(len(frame))
         checked = {}
         for column, kind in columns.items():
-            cells = _without_gaps(frame[column], kind) if column in self.optional else frame[column]
-            checked[column] = _converted(self.name, cells, kind, rows)
+            filled = _without_gaps(cells[column], kind) if column in self.optional else cells[column]
+            checked[column] = _converted(self.name, filled, kind, rows)
         # Put together once: one column set after another costs more than all the checks.
-        return pd.DataFrame(checked, index=rows, copy=False)
+        return pd.DataFrame(checked, index=rows, copy=False), checked
 
-    def _is_typed(self, frame: pd.DataFrame, columns: Mapping[str, Kind]) -> bool:
-        """Return whether a frame is what `typed` returns: most were checked before, and a copy costs a fifth of it."""
-        index, names = frame.index, frame.columns
-        if type(frame) is not pd.DataFrame or (index.name, names.name, names.dtype) != (None, None, "str"):
-            return False
-        if type(index) is not pd.RangeIndex or (index.start, index.step) != (0, 1) or names.tolist() != list(columns):
-            return False
+    def _are_clean(self, cells: "Mapping[str, pd.Series[Any]]", columns: Mapping[str, Kind]) -> bool:
+        """Return whether columns are what `typed` returns."""
         return all(
-            dtype == _DTYPES[kind] and _is_clean(frame[name], "" if name in self.optional else None)
-            for (name, kind), dtype in zip(columns.items(), frame.dtypes, strict=True)
+            cells[name].dtype == _DTYPES[kind] and _is_clean(cells[name], "" if name in self.optional else None)
+            for name, kind in columns.items()
         )
 
     def _found(self, frame: pd.DataFrame) -> str:
@@ -288,6 +293,11 @@ def _without_gaps(column: "pd.Series[object]", kind: Kind) -> "pd.Series[object]
     """Fill missing cells; in files of text they are empty texts."""
     gaps = column.isna() | (column == "")
     return column.astype(object).mask(gaps, "unknown" if kind == "text" else 0) if gaps.any() else column
+
+
+def _is_counted(index: pd.Index) -> bool:
+    """Return whether rows are numbered from 0, and the index has no name."""
+    return type(index) is pd.RangeIndex and (index.start, index.step, index.name) == (0, 1, None)
 
 
 def _is_clean(column: "pd.Series[Any]", gap: str | None) -> bool:

@@ -27,13 +27,22 @@ Loader = Callable[[], Any]
 _added: dict[str, dict[str, Loader]] = {}
 
 
-@functools.cache
 def plugins(group: str, taken: tuple[tuple[str, str], ...] = ()) -> Mapping[str, Loader]:
     """Return the plugins of a group by name, each as a function that loads it.
 
     ``taken`` are (folded name, what it means) pairs of our own. A plugin whose name means something already, and
     plugins that share a name, are named in a warning and left out.
     """
+    return {**_installed(group, taken), **_added.get(group, {})}
+
+
+def look_again() -> None:
+    """Forget which plugins were found: packages were installed since."""
+    _installed.cache_clear()
+
+
+@functools.cache  # to look for them reads a file of every installed package
+def _installed(group: str, taken: tuple[tuple[str, str], ...]) -> Mapping[str, Loader]:
     ours = dict(taken)
     claims: dict[str, set[EntryPoint]] = {}
     for entry in entry_points(group=group):
@@ -42,12 +51,12 @@ def plugins(group: str, taken: tuple[tuple[str, str], ...] = ()) -> Mapping[str,
     for folded, entries in claims.items():
         names = " and ".join(sorted(f"{entry.name!r} ({entry.value})" for entry in entries))
         if folded in ours:
-            warnings.warn(f"the plugin {names} is ignored: its name means the built-in {ours[folded]}.", stacklevel=2)
+            warnings.warn(f"the plugin {names} is ignored: its name means the built-in {ours[folded]}.", stacklevel=3)
         elif len(entries) > 1:  # neither has the better claim
-            warnings.warn(f"the plugins {names} are ignored: they share a name; uninstall all but one.", stacklevel=2)
+            warnings.warn(f"the plugins {names} are ignored: they share a name; uninstall all but one.", stacklevel=3)
         else:
             chosen.update((entry.name, entry.load) for entry in entries)
-    return {**chosen, **_added.get(group, {})}
+    return chosen
 
 
 @contextlib.contextmanager
@@ -55,12 +64,10 @@ def temporarily_installed(group: str, **objects: Any) -> Iterator[None]:
     """Make objects available as if a package had installed them as plugins, for as long as the block runs."""
     before = _added.get(group, {})
     _added[group] = {**before, **{name: functools.partial(_itself, value) for name, value in objects.items()}}
-    plugins.cache_clear()
     try:
         yield
     finally:
         _added[group] = before
-        plugins.cache_clear()
 
 
 def fold(name: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from quipukit.errors import InputError
 from quipukit.measures.plugins import GROUP, PluginMeasure, plugin_measure
 from quipukit.measures.utility import measure_identities, parse_measures, utility
-from quipukit.plugins import temporarily_installed
+from quipukit.plugins import look_again, temporarily_installed
 
 QRELS = pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": ["a", "b", "c", "a"], "relevance": [2, 1, 0, 1]})
 RUN = pd.DataFrame({"qid": ["1"] * 3, "docno": ["x", "b", "a"], "score": [3.0, 2.0, 1.0], "rank": [0, 1, 2]})
@@ -67,8 +67,11 @@ def test_an_installed_name_of_ir_measures_is_ignored(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thief\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{GROUP}]\nndcg = thief:VALUE\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with temporarily_installed(GROUP), pytest.warns(UserWarning, match="'ndcg' .* is ignored: .* built-in NDCG"):
+    look_again()
+    with pytest.warns(UserWarning, match="'ndcg' .* is ignored: .* built-in NDCG"):
         assert plugin_measure("ndcg") is None
+    monkeypatch.undo()
+    look_again()
 
 
 def test_a_plugins_source_is_part_of_what_a_score_depends_on():
