@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from quipukit import __version__
@@ -18,10 +19,10 @@ from quipukit.results import FORM, Result, tables_of
 def assemble(pipeline: Pipeline) -> Result:
     """Return the result, its tables in the order of the plan."""
     plan = pipeline.context.plan
-    frames: dict[str, list[pd.DataFrame]] = {}
+    parts: dict[str, list[tuple[pd.DataFrame, dict[str, Any]]]] = {}
 
     def add(table: str, frame: pd.DataFrame, cell: Cell, **columns: Any) -> None:
-        frames.setdefault(table, []).append(frame.assign(seed=cell.seed, n=cell.setting.n, **columns))
+        parts.setdefault(table, []).append((frame, {"seed": cell.seed, "n": cell.setting.n, **columns}))
 
     for cell in plan.cells:
         add("obfuscated", pipeline.obfuscate.sent(cell), cell)
@@ -41,13 +42,21 @@ def assemble(pipeline: Pipeline) -> Result:
                 add("scores", stage.load(SystemCell(number, cell)), cell, system=system.name)
     sweep = len(plan.ns) > 1
     checks = tables_of(sweep)
-    tables = {name: checks[name].check(pd.concat(parts, ignore_index=True)) for name, parts in frames.items()}
+    tables = {name: checks[name].check(_joined(added)) for name, added in parts.items()}
     tables.setdefault("growth", checks["growth"].empty())
     need = pipeline.need.table()
     tables["need"] = checks["need"].check(need) if len(need) else checks["need"].empty()
     tables["queries"] = plan.queries
     tables["settings"] = checks["settings"].check(settings_table(pipeline))
     return Result(manifest=_manifest(pipeline), **tables)
+
+
+def _joined(parts: list[tuple[pd.DataFrame, dict[str, Any]]]) -> pd.DataFrame:
+    """Put frames together, each with columns of its own that hold one value throughout."""
+    rows = [len(frame) for frame, _ in parts]
+    joined = pd.concat([frame for frame, _ in parts], ignore_index=True)
+    values = {name: np.repeat([columns[name] for _, columns in parts], rows) for name in parts[0][1]}
+    return joined.assign(**values)
 
 
 def _manifest(pipeline: Pipeline) -> dict[str, Any]:

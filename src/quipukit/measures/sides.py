@@ -89,13 +89,17 @@ class HighestSide(Side):
 def score_matrix(frame: pd.DataFrame, qids: Sequence[str]) -> tuple[Side, list[tuple[Any, ...]]]:
     """Return Scores as a table of queries by (mechanism, parameter, value, attacker, measure), and these columns."""
     keys = [*SETTING, "attacker", "measure"]
-    number = frame.groupby(keys, sort=False).ngroup().to_numpy()
-    columns = list(frame[keys].drop_duplicates().itertuples(index=False, name=None))
-    rows = pd.Index(qids).get_indexer(frame["qid"])
+    # By hand: pandas takes milliseconds to group a few rows, and with many it is no more than twice as fast.
+    columns: dict[tuple[Any, ...], int] = {}
+    number = [
+        columns.setdefault(key, len(columns)) for key in zip(*(frame[name].tolist() for name in keys), strict=True)
+    ]
+    place = {qid: row for row, qid in enumerate(qids)}
+    rows = [place[qid] for qid in frame["qid"].tolist()]
     matrix, known = np.zeros((len(qids), len(columns))), np.zeros(len(qids), bool)
     matrix[rows, number] = frame["score"].to_numpy()
     known[rows] = True
-    return Side(matrix, known), columns
+    return Side(matrix, known), list(columns)
 
 
 @dataclass(frozen=True, eq=False)
