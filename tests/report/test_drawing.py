@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import matplotlib as mpl
+import pytest
 
-from quipukit.report.drawing import FORMATS, axes_at, new_figure, safe, save, styled, wrapped
+from quipukit.report.drawing import FORMATS, axes_at, lay_out, new_figure, safe, save, styled, wrapped
 
 
 def test_characters_that_the_font_lacks_become_question_marks() -> None:
@@ -27,6 +28,15 @@ def test_equal_figures_give_equal_files_in_every_format(tmp_path: Path) -> None:
 def test_axes_are_placed_in_inches_from_the_upper_left() -> None:
     box = axes_at(new_figure(4, 2), left=1, top=0.5, width=2, height=1).get_position()
     assert (box.x0, box.y0, box.width, box.height) == (0.25, 0.25, 0.5, 0.5)
+
+
+def test_a_layout_has_no_digits_that_change_from_process_to_process() -> None:
+    figure = new_figure(4, 2)
+    figure.subplots(1, 3)
+    lay_out(figure)
+    sides = [side for axes in figure.axes for side in axes.get_position().bounds]
+    assert sides == [pytest.approx(round(side, 6), abs=1e-15) for side in sides]
+    assert sides[0] > 0 and sides[0] + sides[2] < sides[4] < sides[8], "one beside the other"
 
 
 def test_the_users_style_stays() -> None:

@@ -65,7 +65,11 @@ def spreadsheet_text(table: pd.DataFrame) -> str:
     Control characters are written out, as on a terminal. For tables that people open; a file that is read back is
     written as it is (`as_text`). Numbers stay numbers.
     """
-    return as_text(table.rename(columns=_harmless).map(_harmless), ".csv")
+    named = table.rename(columns=_harmless)
+    for place, dtype in enumerate(named.dtypes):
+        if dtype.kind not in "biuf":
+            named.isetitem(place, named.iloc[:, place].map(_harmless))
+    return as_text(named, ".csv")
 
 
 def _harmless(cell: Any) -> Any:

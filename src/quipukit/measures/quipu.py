@@ -205,7 +205,10 @@ def quipu_table(
         if curve["hides_more"].nunique() > 1:
             raise FrameError(f"Points: {name} has both smaller and larger values that hide more; keep one of the two.")
         ceiling = min(1.0, float(original.get((key[0], key[-1]), 0.0))) or None if u0 is None else u0
-        score = quipu_score(curve, order, anchor, ceiling)
+        # As pairs: the frame was checked, and to check each part of it again takes longer than its score.
+        places = from_most_hidden(curve["value"].to_numpy(), curve["hides_more"].to_numpy())
+        pairs = curve[["risk", "utility"]].to_numpy()[np.argsort(places, kind="stable")]
+        score = quipu_score(pairs, order, anchor, ceiling)
         rows.append(
             {
                 **dict(zip(CURVE, key, strict=True)),
@@ -256,9 +259,10 @@ def _pairs(points: Any) -> tuple[Floats, Floats]:
         raise InputError("there is no point; give at least one pair (risk, utility).")
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"points must be pairs (risk, utility) (found an array of shape {pairs.shape}).")
-    names = [f"point {number}" for number in range(1, len(pairs) + 1)]
-    for column, name in enumerate(("risk", "utility")):
-        refuse_faults(pd.Series(pairs[:, column]), name, names)
+    if not ((pairs >= 0) & (pairs <= 1)).all():
+        names = [f"point {number}" for number in range(1, len(pairs) + 1)]
+        for column, name in enumerate(("risk", "utility")):
+            refuse_faults(pd.Series(pairs[:, column]), name, names)
     return np.clip(pairs[:, 0], 0.0, 1.0), np.clip(pairs[:, 1], 0.0, 1.0)
 
 

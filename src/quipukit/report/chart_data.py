@@ -91,9 +91,9 @@ def _score(view: View, name: str, label: str) -> str:
 def _need(view: View, name: str, label: str) -> list[str]:
     """Return for every setting what is learned about the need, in words; empty where it was not measured."""
     parts = {"need_consensus": "by consensus", "need_guess": "by guessing"}
-    rows = view.curve(name, label).to_dict("records")
+    rows = view.curve(name, label)[list(parts)].to_numpy()
     shown = [
-        [f"{row[column]:.3f} {how}" for column, how in parts.items() if row[column] == row[column]] for row in rows
+        [f"{share:.3f} {how}" for share, how in zip(row, parts.values(), strict=True) if share == share] for row in rows
     ]
     return [typeset(f"need leaked: {', '.join(one)}") if one else "" for one in shown]
 

@@ -101,6 +101,10 @@ def lay_out(figure: "Figure") -> None:
     engine = ConstrainedLayoutEngine()
     for _ in range(2):  # the first round moves what the second then fits
         engine.execute(figure)
+    # Its solver goes through sets of texts, whose order changes from process to process, and so do its last digits.
+    for axes in figure.axes:
+        left, bottom, width, height = (round(float(side), 6) for side in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
 
 
 def panels(names: Sequence[str], draw: "Callable[[Axes, str], None]", x: str, y: str) -> "Figure":
