@@ -13,6 +13,9 @@ from quipukit.experiment.artifacts import Artifacts
 from quipukit.results import Result
 from tests.experiment import tiny
 
+# One mechanism and a search system without a model: for tests that look at neither.
+SMALL: dict[str, Any] = {"specs": ("CMP@5",), "systems": (("bm25", "bm25"),)}
+
 
 def slowly(*values: Any) -> list[Any]:
     """Return values of a parameter that `make test` leaves out."""
@@ -54,10 +57,20 @@ def village(place: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def whole(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """The tiny experiment, run once without a disturbance."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
+    return undisturbed(place, cache, tmp_path_factory.mktemp("runs") / "whole")
+
+
+@pytest.fixture(scope="session")
+def small(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The experiment `SMALL`, run once without a disturbance."""
+    return undisturbed(place, cache, tmp_path_factory.mktemp("runs") / "small", **SMALL)
+
+
+def undisturbed(place: Path, cache: Path, folder: Path, **changes: Any) -> Whole:
+    """Run the tiny experiment, with changes, in a folder."""
     with pytest.MonkeyPatch.context() as patch:
         tiny.no_model(patch, cache)
-        result = tiny.run(place, folder)
+        result = tiny.run(place, folder, **changes)
     return Whole(folder, result, tiny.result_files(folder))
 
 
@@ -65,6 +78,12 @@ def whole(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def finished(whole: Whole, tmp_path: Path) -> Path:
     """A copy of the finished run."""
     return Path(shutil.copytree(whole.folder, tmp_path / "finished"))
+
+
+@pytest.fixture
+def small_copy(small: Whole, tmp_path: Path) -> Path:
+    """A copy of the finished small run."""
+    return Path(shutil.copytree(small.folder, tmp_path / "small"))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ quipukit.experiment.pipeline (the order of the stages), quipukit.experiment.asse
 (the tables of the result).
 """
 
+import functools
 import json
 import re
 import warnings
@@ -24,7 +25,7 @@ from quipukit.report import tables
 from quipukit.report.views import views_of
 from quipukit.results import TABLES, Result
 from tests.experiment import tiny
-from tests.experiment.conftest import Whole
+from tests.experiment.conftest import SMALL, Whole, slowly
 
 ONE_SYSTEM = (("bm25", "bm25"),)
 
@@ -134,6 +135,13 @@ def test_the_ceiling_is_the_original_searched_as_deep_as_the_pool_is_large(villa
     queries, qrels = qk.read_queries(village / "topics.tsv"), qk.read_qrels(village / "qrels.txt")
     collection = qk.load_collection(village)
     whole = qk.obfuscate(queries, "Identity", 1)
+
+    @functools.cache
+    def searched(qid: str, depth: int) -> "pd.Series[float]":
+        one = qk.pool(qk.retrieve(whole[whole["qid"] == qid], collection, depth=depth))
+        scores = qk.utility(qk.rerank(one, queries, collection, "bm25"), qrels, ("nDCG@10", "SetR"))
+        return scores[scores["qid"] == qid].set_index("measure")["score"]
+
     for seed in found.seeds:
         ceilings = found.ceilings(seed=seed).set_index(["mechanism", "qid", "measure"])["score"]
         sent = found.obfuscated[found.obfuscated["seed"] == seed]
@@ -142,10 +150,7 @@ def test_the_ceiling_is_the_original_searched_as_deep_as_the_pool_is_large(villa
                 "qid"
             ].value_counts()
             for qid in queries["qid"]:
-                depth = max(4, int(sizes.get(qid, 0)))
-                one = qk.pool(qk.retrieve(whole[whole["qid"] == qid], collection, depth=depth))
-                scores = qk.utility(qk.rerank(one, queries, collection, "bm25"), qrels, ("nDCG@10", "SetR"))
-                own = scores[scores["qid"] == qid].set_index("measure")["score"]
+                own = searched(qid, max(4, int(sizes.get(qid, 0))))
                 for measure in ("nDCG@10", "SetR"):
                     assert ceilings[mechanism, qid, measure] == pytest.approx(own.get(measure, 0.0), abs=1e-12)
     deeper, shallow = (found.ceilings().query(f"mechanism == '{name}'")["score"].mean() for name in ("CMP", "Identity"))
@@ -159,7 +164,9 @@ def test_where_the_original_is_not_among_the_settings_it_is_not_searched_for(vil
     names = {"log": str(village / "log.txt"), "vectors": str(village / "vectors.txt"), "encoder": "attacker"}
     for specs, searched in ((("CMP@5",), False), (("CMP@5", "Identity"), True)):
         listener = Listener()
-        options = Options(str(village), specs=specs, n=3, systems=ONE_SYSTEM, depth=4, **names)
+        options = Options(
+            str(village), specs=specs, n=3, systems=ONE_SYSTEM, depth=4, attackers=("QuIA",), growth=False, **names
+        )
         result = run(options, tmp_path / str(searched), listener=listener)
         assert ("searching with the originals" in listener.stages) == searched
         assert bool(len(result.ceilings())) == searched
@@ -184,14 +191,12 @@ def test_the_references_frame_the_rest(whole: Whole) -> None:
 
 
 def test_without_a_folder_nothing_stays_and_the_result_is_the_same(
-    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    village: Path, small: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {"specs": ["CMP@5"], "systems": ONE_SYSTEM}
-    digest = tiny.run(village, tmp_path / "out", **small).digest
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "empty"))
-    assert tiny.run(village, **small).digest == digest
+    assert tiny.run(village, **SMALL).digest == small.result.digest
     assert list((tmp_path / "empty").iterdir()) == []
 
 
@@ -292,7 +297,7 @@ def test_a_topic_keeps_its_noise_among_others(village: Path, whole: Whole) -> No
 
 def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: Path, tmp_path: Path) -> None:
     listener = Listener()
-    tiny.run(village, tmp_path / "out", listener, specs=["CMP@5"])
+    tiny.run(village, tmp_path / "out", listener, specs=["Random"])
     assert listener.stages == [
         "obfuscating",
         "searching (bm25)",
@@ -315,7 +320,7 @@ def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: 
     assert listener.lines == []
     sessions = json.loads((tmp_path / "out" / "timings.json").read_text(encoding="utf-8"))
     assert len(sessions) == 1 and {lap["stage"] for lap in sessions[0]} == set(listener.stages)
-    tiny.run(village, tmp_path / "out", specs=["CMP@5"])
+    tiny.run(village, tmp_path / "out", specs=["Random"])
     assert len(json.loads((tmp_path / "out" / "timings.json").read_text(encoding="utf-8"))) == 2
 
 
@@ -343,10 +348,11 @@ def test_whoever_is_not_told_otherwise_gets_the_whole_panel_and_bayes() -> None:
     assert Options().attackers == (*PANEL, "Bayes")
 
 
-def test_the_built_in_collection_from_end_to_end(tmp_path: Path) -> None:
-    found = qk.evaluate(
-        "wordnet", ["CMP@10"], 2, attackers="panel", topics=2, depth=2, log_sample=100, examples=1, out=tmp_path / "out"
-    )
+# MiniLM attacks and compares texts in both; as a re-ranker it encodes many documents.
+@pytest.mark.parametrize("reranker", ["bm25", *slowly("minilm")])
+def test_the_built_in_collection_from_end_to_end(tmp_path: Path, reranker: str) -> None:
+    small = {"topics": 2, "depth": 2, "log_sample": 100, "examples": 1, "reranker": reranker}
+    found = qk.evaluate("wordnet", ["CMP@10"], 2, attackers="panel", out=tmp_path / "out", **small)
     assert found.judged and found.manifest["judgements"]["derived"]
     assert found.mechanisms == ["CMP", "Identity", "Random"]
     assert found.attackers == list(PANEL)
@@ -386,8 +392,8 @@ def test_vaswani_from_end_to_end(shared_data: Path, tmp_path: Path) -> None:
 # --- the vocabulary ---
 
 
-def test_the_manifest_and_the_report_tell_of_unknown_words(village: Path, tmp_path: Path) -> None:
-    found = tiny.run(village, specs=["CMP@5"])
+def test_the_manifest_and_the_report_tell_of_unknown_words(small: Whole, tmp_path: Path) -> None:
+    found = small.result
     told = found.manifest["unknown_words"]
     # "grobnic" alone: one of the eight words of q1, one of the 26 of all five queries.
     assert (told["unknown"], told["queries"], told["most"]) == (1, 1, [["q1", 1, 8]])
@@ -399,24 +405,22 @@ def test_the_manifest_and_the_report_tell_of_unknown_words(village: Path, tmp_pa
     assert "grobnic" not in page
 
 
-def test_a_vocabulary_filter_is_recorded_and_nothing_of_it_is_sent(village: Path, tmp_path: Path) -> None:
+def test_a_vocabulary_filter_is_recorded_and_nothing_of_it_is_sent(village: Path, whole: Whole, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("storm\nbread\n")
-    plain = tiny.run(village, specs=["Random"])
     vectors = qk.load_vectors(village / "vectors.txt")
     for given in (village / "vectors.txt", vectors):
         found = tiny.run(village, specs=["Random"], vectors=given, vocabulary_filter=words)
         sent = rows_of(found, "obfuscated", "Random", 0)["query"]
         assert not {"storm", "bread"} & {word for text in sent for word in text.split()}
         assert found.manifest["vectors"]["name"] == "vectors without 2 words (words.txt)"
-        assert found.manifest["vectors"]["fingerprint"] != plain.manifest["vectors"]["fingerprint"]
+        assert found.manifest["vectors"]["fingerprint"] != whole.result.manifest["vectors"]["fingerprint"]
         assert str(tmp_path) not in str(found.manifest)
         assert found.manifest["unknown_words"]["unknown"] == 3
 
 
-def test_a_filter_is_part_of_the_experiment(village: Path, tmp_path: Path) -> None:
-    tiny.run(village, tmp_path / "out", specs=["Random"])
+def test_a_filter_is_part_of_the_experiment(village: Path, finished: Path) -> None:
     with pytest.raises(InputError, match="vocabulary_filter"):
-        tiny.run(village, tmp_path / "out", specs=["Random"], vocabulary_filter="offensive")
+        tiny.run(village, finished, vocabulary_filter="offensive")
     with pytest.raises(InputError, match="no vocabulary filter 'no'"):
         tiny.run(village, specs=["Random"], vocabulary_filter="no")

@@ -21,14 +21,13 @@ from quipukit.experiment.stages.obfuscate import resources_of, state_hash
 from quipukit.guarantees import Guarantee, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Variants
 from quipukit.mechanisms.identity import Identity
-from quipukit.progress import Progress
+from quipukit.progress import Progress, ProgressListener
 from quipukit.results import Result
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
 from tests.experiment import tiny
-from tests.experiment.conftest import Whole
+from tests.experiment.conftest import SMALL, Whole
 
 Saved = Callable[[], dict[str, int]]
-SMALL: dict[str, Any] = {"specs": ["CMP@5"], "systems": (("bm25", "bm25"),)}
 TABLES = ("notes", "obfuscated", "pool", "utility", "ceiling", "ranks", "risk", "text_similarity", "guesses", "need")
 
 
@@ -39,36 +38,50 @@ def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
 # --- more seeds, more variants, more attackers ---
 
 
-def test_seeds_are_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
-    one = tiny.run(village, tmp_path / "out", **SMALL)
-    saved()
-    three = tiny.run(village, tmp_path / "out", **SMALL, seeds=3)
+class Until(ProgressListener):
+    """Stops a run as a stage begins: what comes after it is not looked at."""
+
+    def __init__(self, stage: str) -> None:
+        self.last = stage
+
+    def stage(self, name: str, unit: str) -> Progress:
+        if name == self.last:
+            raise KeyboardInterrupt
+        return super().stage(name, unit)
+
+
+def test_seeds_are_added_to_a_finished_run(
+    village: Path, small: Whole, small_copy: Path, tmp_path: Path, saved: Saved
+) -> None:
+    one = small.result
+    two = tiny.run(village, small_copy, **SMALL, seeds=2)
     counts = saved()
-    assert counts["obfuscated"] == counts["notes"] == 2 * 3
+    assert counts["obfuscated"] == counts["notes"] == 3
     # Identity sends the same under every seed, and what follows from it is there.
-    assert counts["ranks"] == counts["pool"] == 2 * 2
-    assert max(counts["risk"], counts["utility"]) <= 2 * 2
+    assert counts["ranks"] == counts["pool"] == 2
+    assert max(counts["risk"], counts["utility"]) <= 2
     assert "guesses" not in counts  # of the first seed alone
-    assert three.seeds == [7, 8, 9]
+    assert two.seeds == [7, 8]
     for table in ("obfuscated", "ranks", "scores"):
-        frame = getattr(three, table)
+        frame = getattr(two, table)
         same(frame[frame["seed"] == 7], getattr(one, table))
-    assert three.digest == tiny.run(village, tmp_path / "fresh", **SMALL, seeds=3).digest
+    assert two.digest == tiny.run(village, tmp_path / "fresh", **SMALL, seeds=2).digest
 
 
-def test_numbers_of_variants_are_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
-    three = tiny.run(village, tmp_path / "out", **SMALL)
-    saved()
-    sweep = tiny.run(village, tmp_path / "out", **SMALL, n=[1, 3, 5])
+def test_numbers_of_variants_are_added_to_a_finished_run(
+    village: Path, small: Whole, small_copy: Path, saved: Saved
+) -> None:
+    three = small.result
+    sweep = tiny.run(village, small_copy, **SMALL, n=[3, 5])
     counts = saved()
     # What depends on content alone is shared where the content is the same, as Identity's pools are.
-    assert set(counts) == set(TABLES) and max(counts.values()) == counts["obfuscated"] == counts["ranks"] == 2 * 3
-    assert sweep.ns == [1, 3, 5] and sweep.manifest["n"] == [1, 3, 5]
+    assert set(counts) == set(TABLES) and max(counts.values()) == counts["obfuscated"] == counts["ranks"] == 3
+    assert sweep.ns == [3, 5] and sweep.manifest["n"] == [3, 5]
     for table in ("obfuscated", "ranks", "scores", "settings"):
-        assert sorted(set(getattr(sweep, table)["n"])) == [1, 3, 5], table
+        assert sorted(set(getattr(sweep, table)["n"])) == [3, 5], table
     for table in ("obfuscated", "ranks", "scores", "guesses", "notes", "settings", "need"):
         same(getattr(sweep.at(3), table), getattr(three, table))
-    assert Result.load(tmp_path / "out").digest == sweep.digest
+    assert Result.load(small_copy).digest == sweep.digest
     # The first variants do not depend on how many are asked for.
     first = sweep.at(5).obfuscated.query("variant < 3").drop(columns="variant")
     same(first, three.obfuscated.drop(columns="variant"))
@@ -83,14 +96,12 @@ def test_the_depth_of_one_number_of_variants_does_not_depend_on_the_others(villa
     same(both.at(2).scores, alone.scores)
 
 
-def test_an_attacker_is_added_to_a_finished_run(village: Path, tmp_path: Path, saved: Saved) -> None:
-    one = tiny.run(village, tmp_path / "out", **SMALL)
-    saved()
-    both = tiny.run(village, tmp_path / "out", **SMALL, attackers=["QuIA", Overlap()])
+def test_an_attacker_is_added_to_a_finished_run(village: Path, small: Whole, small_copy: Path, saved: Saved) -> None:
+    both = tiny.run(village, small_copy, **SMALL, attackers=["QuIA", Overlap()])
     assert saved() == {"ranks": 3, "risk": 3, "guesses": 3, "need": 3}
     assert both.attackers == ["QuIA", "Overlap"]
     quia = both.ranks[both.ranks["attacker"] == "QuIA"]
-    same(quia, one.ranks)
+    same(quia, small.result.ranks)
     # Identity sends the query itself: whoever counts common words finds it.
     found = both.ranks.query("attacker == 'Overlap' and mechanism == 'Identity'")
     assert (found["better"] == 0).all()
@@ -191,31 +202,34 @@ class Longest(Scorer):
         return [np.array([len(docno) for docno in docnos], float) for _, docnos in batches]
 
 
-def test_a_mechanism_as_an_object(village: Path, tmp_path: Path, saved: Saved) -> None:
+def test_a_mechanism_as_an_object(village: Path, small_copy: Path, saved: Saved) -> None:
     specs = [Reversed(strength=0.5), "CMP@5", Reversed(strength=2.0)]
-    found = tiny.run(village, tmp_path / "out", **{**SMALL, "specs": specs})
+    found = tiny.run(village, small_copy, **{**SMALL, "specs": specs})
     assert found.mechanisms == ["Reversed", "CMP", "Identity", "Random"]
     assert found.hides_more["Reversed"] == "larger"
     sent = found.obfuscated.query("mechanism == 'Reversed' and qid == 'q2'")["query"]
     assert set(sent) == {"blossom apple on frost"}
     saved()
-    assert tiny.run(village, tmp_path / "out", **{**SMALL, "specs": specs}).digest == found.digest
+    assert tiny.run(village, small_copy, **{**SMALL, "specs": specs}).digest == found.digest
     assert saved() == {}
     with pytest.raises(InputError, match=r"its own mechanisms; call qk\.evaluate"):
-        resume(tmp_path / "out")
+        resume(small_copy)
 
 
-def test_the_state_of_a_mechanism_counts(village: Path, tmp_path: Path, saved: Saved) -> None:
+def test_the_state_of_a_mechanism_counts(village: Path, small_copy: Path, saved: Saved) -> None:
+    def obfuscate(one: Replacing) -> dict[str, int]:
+        saved()
+        with pytest.raises(KeyboardInterrupt):
+            tiny.run(village, small_copy, Until("searching (bm25)"), **{**SMALL, "specs": [one]})
+        return saved()
+
     apples, pears = Replacing(table=["apple"]), Replacing(table=["pear"])
     for one, computed in ((apples, True), (apples, False), (Replacing(table=["apple"]), False), (pears, True)):
-        saved()
-        found = tiny.run(village, tmp_path / "out", **{**SMALL, "specs": [one]})
-        assert ("obfuscated" in saved()) == computed
+        assert ("obfuscated" in obfuscate(one)) == computed
+    found = tiny.run(village, small_copy, **{**SMALL, "specs": [pears]})
     assert set(" ".join(found.obfuscated.query("mechanism == 'Replacing'")["query"]).split()) == {"pear"}
     for _ in range(2):  # what cannot be hashed is never taken for known
-        saved()
-        tiny.run(village, tmp_path / "out", **{**SMALL, "specs": [Replacing(table=lambda word: word[::-1])]})
-        assert saved()["obfuscated"] == 1
+        assert obfuscate(Replacing(table=lambda word: word[::-1]))["obfuscated"] == 1
 
 
 def test_a_mechanism_of_options_and_resources_has_no_other_state() -> None:
@@ -259,17 +273,19 @@ def test_an_object_is_not_taken_for_what_is_named_alike(village: Path) -> None:
     assert tiny.run(village, **{**SMALL, "specs": ["AEA@3", Identity()]}).mechanisms == ["AEA", "Identity", "Random"]
 
 
-def test_the_state_of_an_attacker_counts(village: Path, tmp_path: Path, saved: Saved) -> None:
-    choices = {**SMALL, "specs": ["AEA@3"]}
+def test_the_state_of_an_attacker_counts(village: Path, small_copy: Path, saved: Saved) -> None:
+    def attack(one: Weighted) -> dict[str, int]:
+        saved()
+        with pytest.raises(KeyboardInterrupt):
+            tiny.run(village, small_copy, Until("measuring risk"), **SMALL, attackers=[one])
+        return saved()
+
     for attacker, computed in ((Weighted(1.0), True), (Weighted(1.0), False), (Weighted(-1.0), True)):
-        saved()
-        found = tiny.run(village, tmp_path / "out", **choices, attackers=[attacker])
-        assert ("ranks" in saved()) == computed
-    same(found.ranks, tiny.run(village, **choices, attackers=[Weighted(-1.0)]).ranks)
+        assert ("ranks" in attack(attacker)) == computed
+    found = tiny.run(village, small_copy, **SMALL, attackers=[Weighted(-1.0)])
+    same(found.ranks, tiny.run(village, **SMALL, attackers=[Weighted(-1.0)]).ranks)
     for _ in range(2):  # what cannot be hashed is never taken for known
-        saved()
-        tiny.run(village, tmp_path / "out", **choices, attackers=[Weighted(1.0, lambda score: score)])
-        assert "ranks" in saved()
+        assert "ranks" in attack(Weighted(1.0, lambda score: score))
 
 
 def typed(base: type, name: str, sign: float) -> Any:
@@ -316,7 +332,7 @@ def test_a_retriever_and_a_reranker_as_objects(village: Path, tmp_path: Path, sa
     changed.fingerprint = "first-2"
     qk.evaluate(**choices, retriever=changed, reranker=Longest(), out=tmp_path / "out")
     assert set(saved()) == {"pool", "ceiling"}
-    mixed = qk.evaluate(**choices, retriever=["bm25", First()], reranker="bm25")
+    mixed = qk.evaluate(**{**choices, "specs": ["Random"]}, retriever=["bm25", First()], reranker="bm25")
     assert mixed.systems == ["bm25 + bm25", "first + bm25"]
 
 
@@ -331,14 +347,13 @@ def test_what_is_not_an_extension_is_refused(village: Path) -> None:
         qk.evaluate(**tiny.choices(village), retriever="bm25")
 
 
-def test_old_names_of_arguments_still_work(village: Path) -> None:
-    from quipukit.progress import ProgressListener
-
+def test_old_names_of_arguments_still_work(village: Path, small_copy: Path) -> None:
+    choices = {**tiny.choices(village, **SMALL), "out": small_copy}
     with pytest.warns(DeprecationWarning, match=r"watch.*use progress="):
-        old = qk.evaluate(**tiny.choices(village, **SMALL), watch=ProgressListener())
+        old = qk.evaluate(**choices, watch=ProgressListener())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert qk.evaluate(**tiny.choices(village, **SMALL), progress=ProgressListener()).digest == old.digest
+        assert qk.evaluate(**choices, progress=ProgressListener()).digest == old.digest
 
 
 # --- software ---

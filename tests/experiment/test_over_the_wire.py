@@ -73,7 +73,7 @@ def topics(village: Path, tmp_path: Path) -> list[str]:
     tiny.write_lines(queries, (f"{qid}\t{text}" for qid, text in zip(qids, ORIGINALS, strict=True)))
     tiny.write_lines(qrels, (f"{qid} 0 {docno} 1" for qid, docno in zip(qids, DOCUMENTS, strict=False)))
     common = ["--log", village / "log.txt", "--vectors", village / "vectors.txt", "--encoder", "attacker"]
-    common += ["--attackers", "QuIA"]
+    common += ["--attackers", "QuIA", "--no-growth"]
     given = ["evaluate", village, "--queries", queries, "--qrels", qrels, *common, "--depth", "4", "-n", "3"]
     return [*map(str, given), "--reranker", "user"]
 
@@ -122,7 +122,7 @@ def test_by_default_the_engine_receives_none_of_twelve_originals(
     assert "Sent over the network" in page and "none of the 12 original queries is among them" in page
     assert "not measured, because they were not sent over the network" in page
     assert result.recommend(max_risk=0.9).settings["kept"].isna().all()
-    assert not result.quipu().empty
+    assert not result.quipu(replicates=20).empty
     assert command("recommend", out, "--max-risk", "0.9") == 0
     assert command("compare", out, out) == 0
     # The same command again asks for nothing.
@@ -197,7 +197,7 @@ def test_queries_obfuscated_elsewhere_are_compared_with_the_originals(
     qrels = pd.DataFrame({"qid": ["a", "b"], "docno": "harbour-00", "relevance": 1})
     # Half of its words are another text; all of them but for stop words are the same.
     choices = {"queries": queries, "qrels": qrels, "log": village / "log.txt", "encoder": "attacker", "depth": 2}
-    choices |= {"attackers": ["QuIA"], "vectors": village / "vectors.txt"}
+    choices |= {"attackers": ["QuIA"], "vectors": village / "vectors.txt", "growth": False}
     systems = ((at(engine), "bm25"),)
     qk.evaluate(village, obfuscated=table, systems=systems, out=tmp_path / "1", **choices)
     assert received(engine) == 0 and engine.asked

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from quipukit.experiment import progress_view
 from quipukit.progress import Progress, ProgressListener
 from tests.experiment import tiny
+from tests.experiment.conftest import SMALL
 
 
 class Screen(io.StringIO):
@@ -31,35 +33,43 @@ def shown_on(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> io.StringI
     return stream
 
 
-def small(village: Path, **more: Any) -> None:
-    tiny.run(village, specs=["CMP@5"], **more)
+@pytest.fixture
+def again(village: Path, small_copy: Path) -> Callable[..., None]:
+    """Obfuscates once more in a finished run; what follows from the same texts is there."""
+
+    def run(**more: Any) -> None:
+        for path in small_copy.glob("artifacts/obfuscated/*.parquet"):
+            path.unlink()
+        tiny.run(village, small_copy, **SMALL, **more)
+
+    return run
 
 
-def test_a_script_stays_silent(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_stays_silent(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = shown_on(io.StringIO(), monkeypatch)
-    small(village)
+    again()
     assert stderr.getvalue() == ""
 
 
-def test_a_terminal_shows_the_stages(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_stages(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     screen = shown_on(Screen(), monkeypatch)
-    small(village, progress=False)
+    again(progress=False)
     assert screen.getvalue() == ""
-    small(village)
+    again()
     assert "obfuscating" in screen.getvalue() and "\x1b[" in screen.getvalue()
 
 
-def test_a_notebook_shows_the_stages(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_the_stages(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = shown_on(io.StringIO(), monkeypatch)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
     monkeypatch.setattr(progress_view, "find_spec", lambda name: None)
-    small(village, progress=False)
+    again(progress=False)
     assert stderr.getvalue() == ""
-    small(village)
+    again()
     assert "obfuscating: " in stderr.getvalue() and "\x1b[" not in stderr.getvalue()
 
 
-def test_a_watch_is_told_instead(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_is_told_instead(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     class Listener(ProgressListener):
         told: list[str] = []  # noqa: RUF012
 
@@ -68,5 +78,5 @@ def test_a_watch_is_told_instead(village: Path, monkeypatch: pytest.MonkeyPatch)
             return super().stage(name, unit)
 
     screen = shown_on(Screen(), monkeypatch)
-    small(village, progress=Listener())
+    again(progress=Listener())
     assert "obfuscating" in Listener.told and screen.getvalue() == ""

@@ -20,7 +20,7 @@ from quipukit.experiment.folder import run_lock
 from quipukit.experiment.run import resume
 from quipukit.results import TABLES, Result
 from tests.experiment import killing, tiny
-from tests.experiment.conftest import Whole, slowly
+from tests.experiment.conftest import SMALL, Whole, slowly, undisturbed
 
 # experiment.json; ten artifacts per cell, each with its record; the tables, their checksums, manifest, timings.
 FILES = 2 * 10 * tiny.CELLS
@@ -130,17 +130,27 @@ def _loaded(folder: Path) -> str:
         return "nothing" if "--resume" in str(fault) else str(fault)
 
 
+@pytest.fixture(scope="module")
+def before_the_last(place: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """A finished run without the last of the mechanisms."""
+    return undisturbed(place, cache, tmp_path_factory.mktemp("runs") / "smaller", specs=tiny.SPECS[:-1])
+
+
+@pytest.fixture
+def smaller(before_the_last: Whole, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(before_the_last.folder, tmp_path / "out"))
+
+
 @pytest.mark.parametrize("number", [MANIFEST - len(TABLES) + 3, *slowly(MANIFEST - 1)])
 def test_killed_while_a_larger_result_takes_the_place_of_a_smaller_one(
-    village: Path, cache: Path, whole: Whole, tmp_path: Path, number: int
+    village: Path, cache: Path, whole: Whole, before_the_last: Whole, smaller: Path, number: int
 ) -> None:
-    out = tmp_path / "out"
-    smaller = tiny.run(village, out, specs=tiny.SPECS[:2])
     missing = 2 * 9  # the files of the cell that is new
-    assert killing.killed(village, out, cache, number - FILES + missing, "after")
+    assert killing.killed(village, smaller, cache, number - FILES + missing, "after")
     # Whoever reads the folder now gets a whole result or an error, never some tables of one and some of the other.
-    assert _loaded(out) in (smaller.digest, whole.result.digest, "nothing")
-    go_on(village, out, whole)
+    assert _loaded(smaller) in (before_the_last.result.digest, whole.result.digest, "nothing")
+    go_on(village, smaller, whole)
 
 
 @pytest.mark.slow
@@ -153,10 +163,10 @@ def test_resume_needs_nothing_but_the_folder(village: Path, cache: Path, whole: 
 # --- the comparison itself can fail ---
 
 
-def test_another_seed_is_another_result(village: Path, whole: Whole, tmp_path: Path) -> None:
-    other = tiny.run(village, tmp_path / "out", seed=8)
-    assert other.digest != whole.result.digest
-    differing = {name for name, content in tiny.result_files(tmp_path / "out").items() if content != whole.files[name]}
+def test_another_seed_is_another_result(village: Path, small: Whole, tmp_path: Path) -> None:
+    other = tiny.run(village, tmp_path / "out", **SMALL, seed=8)
+    assert other.digest != small.result.digest
+    differing = {name for name, content in tiny.result_files(tmp_path / "out").items() if content != small.files[name]}
     assert {"obfuscated.parquet", "ranks.parquet", "scores.parquet", "manifest.json"} <= differing
 
 
@@ -288,15 +298,13 @@ def test_files_that_may_not_grow_stop_a_run_cleanly(
 # --- more mechanisms ---
 
 
-def test_a_second_mechanism_costs_its_own_cells(
-    village: Path, tmp_path: Path, saved: Callable[[], dict[str, int]]
+def test_a_further_mechanism_costs_its_own_cells(
+    village: Path, whole: Whole, before_the_last: Whole, smaller: Path, saved: Callable[[], dict[str, int]]
 ) -> None:
-    tiny.run(village, tmp_path / "out", specs=["CMP@5"])
-    assert saved() == dict.fromkeys(STAGES, 3)
-    both = tiny.run(village, tmp_path / "out", specs=["CMP@5", "TEM@2"])
+    assert len(before_the_last.artifacts) == len(STAGES) * (tiny.CELLS - 1)
+    assert tiny.run(village, smaller).digest == whole.result.digest
     assert saved() == dict.fromkeys(STAGES, 1)
-    assert both.digest == tiny.run(village, tmp_path / "fresh", specs=["CMP@5", "TEM@2"]).digest
-    assert tiny.result_files(tmp_path / "out") == tiny.result_files(tmp_path / "fresh")
+    assert tiny.result_files(smaller) == whole.files
 
 
 @pytest.mark.slow
@@ -330,7 +338,7 @@ def two_places(village: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def by_name(out: Path) -> Result:
-    return tiny.run(Path("village"), out, specs=["CMP@5"])
+    return tiny.run(Path("village"), out, specs=["Random"])
 
 
 def test_resume_from_another_directory_finds_its_own_inputs(

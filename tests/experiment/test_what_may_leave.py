@@ -159,7 +159,7 @@ def test_the_mark_of_common_noise_outlives_what_pandas_does_to_a_table(village: 
 
 
 def test_what_an_experiment_stores_does_not_depend_on_the_optional_columns(village: Path, tmp_path: Path) -> None:
-    rest: dict[str, Any] = {"specs": None, "n": 50, "queries": QUERIES, "qrels": judged("a", "b")}
+    rest: dict[str, Any] = {"specs": None, "n": 3, "queries": QUERIES, "qrels": judged("a", "b")}
     for name, marked in {"bare": sweep(), "marked": sweep(n=1, noise="common")}.items():
         tiny.run(village, tmp_path / name, obfuscated=marked, **rest)
     stored = [
@@ -189,7 +189,7 @@ def test_a_result_keeps_the_mark(village: Path, engine: FakeEngine, tmp_path: Pa
     sweep = again.obfuscated[again.obfuscated["mechanism"] == "CMP"]
     with pytest.raises(InputError, match="share common noise"):
         qk.retrieve(sweep, None, at(engine), depth=1, queries=again.queries, send_originals=True)
-    choices = {"specs": None, "n": 50, "queries": again.queries}
+    choices = {"specs": None, "n": 3, "queries": again.queries}
     measured = tiny.run(village, None, obfuscated=sweep.drop(columns="seed"), **choices)
     assert measured.manifest["noise"] == noise_of(measured.obfuscated) == "common"
     assert engine.asked == []
@@ -220,6 +220,8 @@ def test_the_text_beside_an_obfuscated_query_is_an_original(
         "--no-report",
         "--attackers",
         "QuIA",
+        "--vectors",
+        village / "vectors.txt",
     ]
     told = refused(capsys, engine, "evaluate", village, "--obfuscated", file, *usual, "-o", tmp_path / "run")
     assert "1 of 2 obfuscated queries are original queries" in told
@@ -295,6 +297,8 @@ def test_a_mechanism_that_drops_stop_words_does_not_hide_the_query_by_it(
         "--no-report",
         "--attackers",
         "QuIA",
+        "--vectors",
+        village / "vectors.txt",
     ]
     asked += ["--qrels", tmp_path / "one.qrels", "-m", "AEA(include_original=True)@3", "-o", tmp_path / "run"]
     tiny.write_lines(tmp_path / "one.qrels", ["q1 0 moon-00 1"])
@@ -302,7 +306,7 @@ def test_a_mechanism_that_drops_stop_words_does_not_hide_the_query_by_it(
 
 
 def test_fewer_topics_are_fewer_obfuscated_queries(village: Path, engine: FakeEngine) -> None:
-    rest: dict[str, Any] = {"specs": None, "n": 50, "qrels": judged("a")}
+    rest: dict[str, Any] = {"specs": None, "n": 3, "qrels": judged("a")}
     tiny.run(village, obfuscated=table(), queries=QUERIES, topics=1, systems=((at(engine), "bm25"),), **rest)
     texts = {sent(one) for one in engine.asked}
     assert "gull" in texts and "salt" not in texts
