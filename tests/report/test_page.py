@@ -9,7 +9,7 @@ from pathlib import Path
 from quipukit.report.write import Report, write_report
 from quipukit.terminal import visible
 from tests.example_results import make_result
-from tests.report.pages import data_of, own_part, write
+from tests.report.pages import data_of, own_part
 from tests.report.results import (
     HOSTILE,
     SMALL,
@@ -19,21 +19,24 @@ from tests.report.results import (
 )
 
 
-def test_no_network(tmp_path: Path) -> None:
-    page = write(only(make_result(), SMALL), tmp_path)
+def test_no_network(small_page: Path) -> None:
+    page = own_part(small_page)
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
     assert "@import" not in page and "url(" not in page
     assert "default-src 'none'" in page
 
 
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    result = only(hostile_result(), SMALL)
+    options = "CusText(k=20, mapping='topk')"
+    few = {"CMP": (1.0, 10.0), "CusText": (1.0, 10.0), "Identity": (0.0,)}
+    result = renamed(only(hostile_result(), few), {"CusText": options})
     path = write_report([result], tmp_path, formats=("svg",))
     page = own_part(path)
     assert page.count("<script") == page.count("</script>") == 2
     assert "<b>$x$" not in page and "alert(" in page
     assert "49" not in [text.strip() for text in re.findall(r">([^<>]+)<", page)]  # {{ 7 * 7 }} was not worked out
     assert html.escape(result.name) in page
+    assert html.escape(options, quote=True).replace("&#x27;", "&#39;") in page
     views = data_of(path)["views"]
     assert isinstance(views, list)
     texts = [example["query"] for example in views[0]["examples"]]
@@ -58,13 +61,7 @@ def test_control_characters_are_shown_on_the_page_and_in_the_tables(tmp_path: Pa
 
 
 def test_the_page_tells_two_runs_of_one_collection_apart(tmp_path: Path) -> None:
-    made = Report([only(make_result(), SMALL), only(make_result(queries=8), SMALL)], runs=["runs/old", "runs/new"])
+    results = [only(make_result(queries=queries, judged=False), SMALL) for queries in (12, 8)]
+    made = Report(results, runs=["runs/old", "runs/new"])
     page = own_part(made.write(tmp_path, formats=()))
     assert "<h3>example (old)</h3>" in page and "<h3>example (new)</h3>" in page
-
-
-def test_names_with_options(tmp_path: Path) -> None:
-    name = "CusText(k=20, mapping='topk')"
-    result = renamed(only(make_result(), {"CusText": (1.0, 10.0), "Identity": (0.0,)}), {"CusText": name})
-    page = write(result, tmp_path, formats=("svg",))
-    assert html.escape(name, quote=True).replace("&#x27;", "&#39;") in page

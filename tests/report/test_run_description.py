@@ -8,7 +8,7 @@ import pandas as pd
 from quipukit.report.run_description import limits, run_description
 from quipukit.report.write import write_report
 from tests.example_results import make_result
-from tests.report.pages import write
+from tests.report.pages import own_part
 from tests.report.results import SMALL, only
 
 
@@ -19,8 +19,8 @@ def test_a_report_lets_nobody_test_a_guess_of_the_queries(tmp_path: Path) -> Non
     assert result.manifest["collection"]["fingerprint"][:12] in page
 
 
-def test_the_page_says_what_was_run_and_its_limits(tmp_path: Path) -> None:
-    page = write(only(make_result(), SMALL), tmp_path)
+def test_the_page_says_what_was_run_and_its_limits(small_page: Path) -> None:
+    page = own_part(small_page)
     for words in (
         "117,659 documents",
         "15,000 queries",

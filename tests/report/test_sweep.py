@@ -15,8 +15,8 @@ def sweep() -> View:
     return views_of([swept(only(make_result(), SMALL))])[0]
 
 
-def test_the_largest_n_is_shown_and_named(sweep: View) -> None:
-    (plain,) = views_of([only(make_result(), SMALL)])
+def test_the_largest_n_is_shown_and_named(sweep: View, small: View) -> None:
+    plain = small
     assert set(sweep.result.settings["n"]) == {20} and sweep.whole.ns == [1, 5, 20]
     assert sweep.points["risk"].tolist() == plain.points["risk"].tolist()
     assert "N = 1, 5 and 20" in narrative.sweep(sweep) and "for N = 20" in narrative.sweep(sweep)
@@ -25,7 +25,7 @@ def test_the_largest_n_is_shown_and_named(sweep: View) -> None:
     assert narrative.sweep(plain) == "" and "sweep" not in tables.table_1([plain]).caption
 
 
-def test_every_n_has_its_own_means(sweep: View) -> None:
+def test_every_n_has_its_own_means(sweep: View, small: View) -> None:
     frame = sweep_frame(sweep)
     assert len(frame) == 3 * len(sweep.points) and set(frame["n"]) == {1, 5, 20}
     for n in (1, 5, 20):
@@ -33,7 +33,7 @@ def test_every_n_has_its_own_means(sweep: View) -> None:
         for side in ("risk", "utility"):
             assert own[side].to_numpy() == pytest.approx(sweep.points[side].to_numpy() * n / 20)
             assert (own[f"{side}_low"] <= own[side] + 1e-12).all() and (own[side] <= own[f"{side}_high"] + 1e-12).all()
-    assert sweep_frame(views_of([only(make_result(), SMALL)])[0]).empty
+    assert sweep_frame(small).empty
 
 
 def test_settings_stay_together_and_n_rises(sweep: View) -> None:

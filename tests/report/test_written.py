@@ -34,5 +34,5 @@ def test_a_list_of_files_cannot_reach_outside(tmp_path: Path) -> None:
     out.mkdir()
     digest = hashlib.sha256(b"mine").hexdigest()
     (out / "SHA256SUMS").write_text(f"{digest}  ../precious.csv\n{digest}  {other}\nnonsense\n")
-    write_report([only(make_result(), SMALL)], out, formats=())
+    write_report([only(make_result(judged=False), SMALL)], out, formats=())
     assert other.read_text() == "mine"

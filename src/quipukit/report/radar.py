@@ -10,6 +10,7 @@ Reference: Faggioli, Ferro. Query obfuscation for information retrieval through 
 """
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ EPSILONS = (10.0, 12.5, 15.0)
 RECALL = "SetR"
 GAIN = "nDCG@10"
 _PANELS = 3
+_FRAMES: "weakref.WeakKeyDictionary[View, dict[tuple[float, ...], pd.DataFrame]]" = (
+    weakref.WeakKeyDictionary()
+)  # tables and figures share them
 
 
 def area(a: float, b: float, c: float) -> float:
@@ -39,6 +43,13 @@ def radar_frame(view: View, epsilons: Sequence[float] = EPSILONS) -> pd.DataFram
     The chosen settings are the given epsilons where a mechanism has them, else its smallest, middle and largest value;
     of a heuristic with up to three settings, all of them.
     """
+    frames = _FRAMES.setdefault(view, {})
+    if tuple(epsilons) not in frames:
+        frames[tuple(epsilons)] = _frame(view, epsilons)
+    return frames[tuple(epsilons)]
+
+
+def _frame(view: View, epsilons: Sequence[float]) -> pd.DataFrame:
     gain, recall = view.utility_means(GAIN), view.utility_means(RECALL)
     rows = []
     for mechanism in view.mechanisms:

@@ -1,6 +1,7 @@
 """A sweep over N: risk and utility of every setting at every number of variants per query."""
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,12 +11,20 @@ from quipukit.frames import SETTING
 from quipukit.report.radar import chosen_settings
 from quipukit.report.views import View
 
+_FRAMES: "weakref.WeakKeyDictionary[View, pd.DataFrame]" = weakref.WeakKeyDictionary()  # tables and figures share them
+
 
 def sweep_frame(view: View) -> pd.DataFrame:
     """Return the points of every N, one below the other: column ``n``, then those of `View.points`.
 
     The order is that of the settings, within a setting that of N. No row where the experiment did not sweep over N.
     """
+    if view not in _FRAMES:
+        _FRAMES[view] = _frame(view)
+    return _FRAMES[view]
+
+
+def _frame(view: View) -> pd.DataFrame:
     if view.sweep is None:
         return view.points.iloc[:0].assign(n=0)
     parts = []

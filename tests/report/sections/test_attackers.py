@@ -1,15 +1,15 @@
-import html
-from pathlib import Path
-
-from quipukit.report.write import write_report
+from quipukit.report.sections.attackers import Attackers
 from tests.example_results import make_result
+from tests.report.pages import rendered, report_data
 from tests.report.results import SMALL, only, two_attackers
 
 
-def test_the_section_warns_and_is_left_out_where_there_is_one_attacker(tmp_path: Path) -> None:
+def test_the_section_warns_and_is_left_out_where_there_is_one_attacker() -> None:
     result = only(make_result(), SMALL)
-    page = html.unescape(write_report([two_attackers(result)], tmp_path / "two", formats=()).read_text("utf-8"))
-    assert '<section id="attackers"' in page and "QuIA alone misleads here" in page
-    assert (tmp_path / "two").rglob("*strongest*")
-    alone = write_report([result], tmp_path / "one", formats=()).read_text("utf-8")
-    assert '<section id="attackers"' not in alone and "misleads" not in alone
+    report = report_data(two_attackers(result))
+    assert Attackers().applies(report) and "QuIA alone misleads here" in rendered(Attackers(), report)
+    (table,) = Attackers().view_tables(report.views[0])
+    assert "Words" in {cell.text for group in table.row_groups for row in group.rows for cell in row}
+    assert set(Attackers().view_frames(report.views[0])) == {"strongest"}
+    alone = report_data(result)
+    assert not Attackers().applies(alone) and not Attackers().view_tables(alone.views[0])
