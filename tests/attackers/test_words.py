@@ -7,6 +7,7 @@ import pytest
 import quipukit as qk
 from quipukit.attackers.base import KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.maxsim import MaxSim
 from quipukit.attackers.positional import Positional
 from quipukit.attackers.words import Words
 from quipukit.attackers.wordspace import Slots
@@ -99,12 +100,18 @@ def test_odd_texts_are_scored(cls, texts):
     assert np.isfinite(attacker.scores(Sent(texts))).all()
 
 
-def test_queries_with_the_same_words_in_another_order_tie():
+@pytest.mark.parametrize("cls", [Words, MaxSim])
+@pytest.mark.parametrize("unknown", ["", " zzyx"])
+def test_queries_with_the_same_words_in_another_order_tie(cls, unknown):
     known = small.vectors()
     words = small.WORDS[:6]
-    # Far apart in a log, where a product may add up in another order.
-    log = [" ".join(words[:4]), *small.queries(700), " ".join(words[3::-1])]
-    queries = pd.DataFrame({"qid": ["1"], "query": [log[0]]})
-    sent = qk.obfuscate(queries, "Identity", n=2)
-    (rank,) = qk.attack(sent, queries, log, attackers=[Words(vectors=known)])["log_rank"]
-    assert rank == 1.5
+    # Far apart in a log (attackers get it in alphabetical order), where products add up in another order. An unknown
+    # word is like no other.
+    same = [" ".join(words[:4]) + unknown, " ".join(words[3::-1]) + unknown.replace("y", "a")]
+    others = [text for text in small.queries(700) if sorted(text.split()) != sorted(words[:4])]
+    for place in range(0, 60, 7):
+        log = [*same, *others[place:]]
+        queries = pd.DataFrame({"qid": ["1"], "query": [same[0]]})
+        sent = qk.obfuscate(queries, "Identity", n=2)
+        (rank,) = qk.attack(sent, queries, log, attackers=[cls(vectors=known)])["log_rank"]
+        assert rank == 1.5, place

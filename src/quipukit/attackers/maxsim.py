@@ -12,8 +12,9 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_cost
 from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import divided
-from quipukit.attackers.wordspace import Singles, Slots, WordSpace, unit
+from quipukit.attackers.wordspace import Slots, WordSpace, unit
 from quipukit.errors import SpecError
+from quipukit.jit import numba
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
@@ -45,37 +46,44 @@ class MaxSim(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Find the principal directions of the log, and the place of every query along them."""
         self._space = WordSpace.of(self.vectors, log.tokens)
-        sums = self._space.sums
+        sums, of_row = self._space.sums, self._space.bags.of_row
+        times = np.bincount(of_row, minlength=len(sums)).astype(np.float32)[:, None]
         gram = np.zeros((sums.shape[1], sums.shape[1]))
-        for products in in_threads(lambda start: _gram(sums[start : start + _TILE]), range(0, len(sums), _TILE)):
+        tiles = [slice(start, start + _TILE) for start in range(0, len(sums), _TILE)]
+        for products in in_threads(lambda tile: sums[tile].T @ (sums[tile] * times[tile]), tiles):
             gram += products
         ((_, directions),) = in_threads(np.linalg.eigh, [gram])  # small: one thread is faster than two that wait
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
-        # By length, so that queries of one length lie together.
-        self._order = np.argsort(log.tokens.lengths, kind="stable")
-        self._lengths = log.tokens.lengths[self._order]
-        self._rows = room((len(sums), self._axes.shape[1]))
+        # One row for all queries with the same words and the same number of words, by that number: queries of one
+        # length lie together.
+        pairs = log.tokens.lengths.astype(np.int64) * max(1, len(sums)) + of_row
+        distinct, self._of_row = np.unique(pairs, return_inverse=True)
+        self._lengths, bags = np.divmod(distinct, max(1, len(sums)))
+        self._before = _before(bags, len(sums))
+        self._rows = room((len(distinct), self._axes.shape[1]))
 
         def project(start: int) -> None:
-            self._rows[start : start + _TILE] = unit(sums[self._order[start : start + _TILE]] @ self._axes)
+            self._rows[start : start + _TILE] = unit(sums[bags[start : start + _TILE]] @ self._axes)
 
-        in_threads(project, range(0, len(sums), _TILE))
+        in_threads(project, range(0, len(distinct), _TILE))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the largest cosine."""
-        slots, lengths = Slots.of(sent), self._space.tokens.lengths
+        slots = Slots.of(sent)
         texts = list(dict.fromkeys(divided(sent.texts)))
         points = unit(self._space.sum_of(texts) @ self._axes).astype(np.float32)
-        cost = length_cost(slots, lengths)
-        best = np.zeros(len(lengths))
+        best = np.zeros(len(self._rows), np.float32)
         # Where the number of words decides, queries of other lengths need no comparison: they come last anyway.
         first, last = np.searchsorted(self._lengths, (slots.length - 1, slots.length + 2)) if slots.agreed else (0, 0)
         if first == last:
             first, last = 0, len(best)
         if points.size:
-            found = [_largest(self._rows[at : min(at + _TILE, last)], points) for at in range(first, last, _TILE)]
-            best[self._order[first:last]] = np.concatenate([np.empty(0), *found])
-        return best - cost
+            for at in range(first, last, _TILE):
+                stop = min(at + _TILE, last)
+                # Points by rows: the largest of every column takes a third of the time of the largest of every row.
+                best[at:stop] = (points @ self._rows[at:stop].T).max(axis=0)
+            _make_equal(best, self._before, first, last)
+        return best[self._of_row] - length_cost(slots, self._space.tokens.lengths)
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""
@@ -83,12 +91,20 @@ class MaxSim(Attacker):
             yield from in_threads(self.scores, batch[start : start + _BATCH])
 
 
-def _gram(rows: Singles) -> Singles:
-    product: Singles = rows.T @ rows
-    return product
+@numba.njit(nogil=True, cache=True)
+def _before(bags, count):  # type: ignore[no-untyped-def]
+    """Return for every row the one before it with the same words; -1 where it is the first."""
+    seen = np.full(count, -1, np.int64)
+    before = np.empty(bags.shape[0], np.int64)
+    for row in range(bags.shape[0]):
+        before[row] = seen[bags[row]]
+        seen[bags[row]] = row
+    return before
 
 
-def _largest(rows: Singles, points: Singles) -> Singles:
-    # Points by rows: the largest of every column takes a third of the time of the largest of every row.
-    largest: Singles = (points @ rows.T).max(axis=0)
-    return largest
+@numba.njit(nogil=True, cache=True)
+def _make_equal(scores, before, first, last):  # type: ignore[no-untyped-def]
+    """Give rows with the same words the same score: the place of a row may change the last bits of a product."""
+    for row in range(first, last):
+        if before[row] >= first:
+            scores[row] = scores[before[row]]

@@ -82,7 +82,7 @@ class Style(Attacker):
         return scores
 
     def _features(self, rows: "NDArray[np.int64]") -> Singles:
-        return np.concatenate([self._space.sums[rows], self._forms[rows]], axis=1)
+        return np.concatenate([self._space.sums[self._space.bags.of_row[rows]], self._forms[rows]], axis=1)
 
     def _divided(self, texts: Sequence[str]) -> "tuple[list[NDArray[np.int64]], list[_Moments]]":
         """Return the rows of each half, and the moments of the other."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.bags import Bags
 from quipukit.attackers.base import Sent
 from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import LogTokens, divided
@@ -46,15 +47,20 @@ class WordSpace:
         self._map = whitening(vectors) if whitened else None
         self.tokens = tokens
         self.matrix = self.directions(tokens.words)
-        self.known = self.matrix.any(axis=1)
+        self.known: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
+
+    @functools.cached_property
+    def bags(self) -> Bags:
+        """Return which queries of the log have the same known words: a product with one is a product with all."""
+        return Bags.of(self.tokens, self.known)
 
     @functools.cached_property
     def sums(self) -> Singles:
-        """Return for every query of the log the sum of its words' directions, of length 1."""
-        rows = room((len(self.tokens), self._vectors.dimension))
+        """Return for every bag of words the sum of their directions, of length 1."""
+        rows = room((len(self.bags), self._vectors.dimension))
         for start in range(0, len(rows), _ROWS):
-            starts = self.tokens.starts[start : start + _ROWS + 1]
-            rows[start : start + _ROWS] = unit(_added(self.matrix, self.tokens.ids, starts))
+            starts = self.bags.starts[start : start + _ROWS + 1]
+            rows[start : start + _ROWS] = unit(_added(self.matrix, self.bags.ids, starts))
         return rows
 
     def sum_of(self, texts: Sequence[Sequence[str]]) -> Singles:
