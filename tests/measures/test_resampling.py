@@ -8,7 +8,7 @@ from scipy import stats
 
 from benchmarks.small_samples import LAWS, error_rates, score_coverage
 from quipukit.errors import InputError
-from quipukit.measures import bootstrap
+from quipukit.measures import bootstrap, resampling
 from quipukit.measures.resampling import (
     _flipped,
     flip_bound,
@@ -140,3 +140,19 @@ def test_what_is_said_of_one_query_in_twenty_is_so(queries: int) -> None:
 def test_replicates_must_be_some() -> None:
     with pytest.raises(InputError, match="replicates"):
         judge_paired(np.zeros((3, 1)), limits=UNIT, replicates=0)
+
+
+@pytest.mark.parametrize("seed", [3, "a generator"])
+def test_draws_that_are_kept_change_nothing(seed: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = np.random.default_rng(1).normal(size=(2, 12, 3))
+
+    def judged() -> list[np.ndarray]:
+        source = np.random.default_rng(5) if isinstance(seed, str) else seed
+        wishes = {"limits": (-9.0, 9.0), "replicates": 700, "seed": source}
+        paired = judge_paired(first - second, **wishes), judge_paired(first, **wishes)
+        return [*(each for one in paired for each in one), *judge_unpaired(first, second[:9], **wishes)]
+
+    twice = judged(), judged()
+    monkeypatch.setattr(resampling, "_MOST_KEPT", 0)
+    for one, other, anew in zip(*twice, judged(), strict=True):
+        assert np.array_equal(one, other) and np.array_equal(one, anew)

@@ -15,8 +15,8 @@ docs/reliability.md says how often either is wrong, and when both are.
 """
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,8 @@ Limits = tuple[ArrayLike, ArrayLike]  # for all columns, or one for each
 DUST = 1e-12
 _BLOCK = 500  # replicates at a time
 _FLAT = 1e-9  # of a standard deviation: as good as none
+_MOST_KEPT = 2_000_000  # numbers of draws: 16 MB
+_KEPT: dict[tuple[Any, ...], tuple[list[list[Floats]], Mapping[str, Any]]] = {}  # and the state of the generator after
 
 
 class Judged(NamedTuple):
@@ -104,7 +106,8 @@ def _interval(
     error = np.sqrt(sum(side.var(axis=0) / len(side) for side in centered))
     flat = error <= _FLAT * np.abs(estimate) + DUST
     centered = [np.where(flat, 0.0, side) for side in centered]
-    drawn = np.concatenate([_quotients(centered, count, rng, error) for count in _blocks(replicates)])
+    weights = _weights(tuple(map(len, samples)), replicates, rng)
+    drawn = np.concatenate([_quotients(centered, own, error) for own in weights])
     student = _student(min(map(len, samples)), below)
     lowest = np.minimum(np.quantile(drawn, below, axis=0, method="lower"), -student)
     highest = np.maximum(np.quantile(drawn, 1 - below, axis=0, method="higher"), student)
@@ -124,14 +127,35 @@ def _student(queries: int, below: float) -> float:
     return float(-stdtrit(queries - 1, below) * math.sqrt(queries / (queries - 1)))
 
 
-def _quotients(centered: list[Floats], count: int, rng: np.random.Generator, error: Floats) -> Floats:
-    shift, spread = np.zeros((count, centered[0].shape[1])), np.zeros((count, centered[0].shape[1]))
-    for sign, sample in zip((1, -1), centered, strict=False):
-        n = len(sample)
-        weights = rng.multinomial(n, np.full(n, 1 / n), size=count) / n
+def _weights(sizes: tuple[int, ...], replicates: int, rng: np.random.Generator) -> Iterable[list[Floats]]:
+    """Return block by block how much every query of samples of these sizes counts in each draw.
+
+    The last ones are kept: one comparison asks for the same draws, from the same seed, for one score after another.
+    """
+    if replicates * sum(sizes) > _MOST_KEPT:
+        return _drawn_weights(sizes, replicates, rng)
+    key = (repr(rng.bit_generator.state), replicates, *sizes)
+    kept = _KEPT.get(key)
+    if kept is None:
+        kept = list(_drawn_weights(sizes, replicates, rng)), dict(rng.bit_generator.state)
+        _KEPT.clear()
+        _KEPT[key] = kept
+    weights, rng.bit_generator.state = kept
+    return weights
+
+
+def _drawn_weights(sizes: tuple[int, ...], replicates: int, rng: np.random.Generator) -> Iterator[list[Floats]]:
+    for count in _blocks(replicates):
+        yield [rng.multinomial(n, np.full(n, 1 / n), size=count) / n for n in sizes]
+
+
+def _quotients(centered: list[Floats], drawn: list[Floats], error: Floats) -> Floats:
+    shape = (len(drawn[0]), centered[0].shape[1])
+    shift, spread = np.zeros(shape), np.zeros(shape)
+    for sign, sample, weights in zip((1, -1), centered, drawn, strict=False):
         means = weights @ sample
         shift += sign * means
-        spread += np.maximum(weights @ sample**2 - means**2, 0.0) / n
+        spread += np.maximum(weights @ sample**2 - means**2, 0.0) / len(sample)
     return _quotient(shift, np.sqrt(spread), error)
 
 
