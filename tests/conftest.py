@@ -73,6 +73,7 @@ WITH_MODEL = (
     "tests/measures/test_similarity.py",
     "tests/retrieval/test_dense.py",
     "tests/test_docs.py",
+    "tests/test_examples.py",
 )
 
 collect_ignore = ["experiment/warm.py"]  # takes seconds to import, for processes of their own

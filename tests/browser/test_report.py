@@ -1,15 +1,17 @@
 """The page in a real browser: it draws, it answers, it needs no network, and it fits."""
 
+import functools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from quipukit.report.write import write_report
-from tests.example_results import make_result
-from tests.report.results import hostile_result, two_attackers
+from quipukit.results import Result
+from tests.example_results import GRIDS, make_result
+from tests.report.results import hostile_result, only, two_attackers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -40,20 +42,32 @@ def browser() -> "Iterator[Browser]":
         started.close()
 
 
+RESULTS: dict[str, Callable[[], list[Result]]] = {
+    "plain": lambda: [make_result(mechanisms=FEW)],
+    "hostile": lambda: [only(hostile_result(), {name: GRIDS[name][2] for name in FEW})],
+    "bare": lambda: [make_result(judged=False, mechanisms=FEW)],
+    "attackers": lambda: [two_attackers(make_result(mechanisms=("CMP", "AEA", "Identity")))],
+    "several": lambda: [
+        make_result(systems=("one", "two"), mechanisms=FEW),
+        make_result(name="bare", judged=False, mechanisms=FEW),
+    ],
+}
+
+
+class Pages:
+    """Pages by name, written when a test first asks for them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @functools.cache  # noqa: B019
+    def __getitem__(self, name: str) -> Path:
+        return write_report(RESULTS[name](), self.folder / name, formats=())
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("report")
-    results = {
-        "plain": [make_result(mechanisms=FEW)],
-        "hostile": [hostile_result()],
-        "bare": [make_result(judged=False, mechanisms=FEW)],
-        "attackers": [two_attackers(make_result(mechanisms=("CMP", "AEA", "Identity")))],
-        "several": [
-            make_result(systems=("one", "two"), mechanisms=FEW),
-            make_result(name="bare", judged=False, mechanisms=FEW),
-        ],
-    }
-    return {name: write_report(own, folder / name, formats=()) for name, own in results.items()}
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("report"))
 
 
 def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) -> "tuple[Page, list[str]]":
@@ -78,9 +92,7 @@ def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) 
         *(pytest.param("dark", 390, name, marks=pytest.mark.slow) for name in ("plain", "hostile", "bare")),
     ],
 )
-def test_draws_without_complaint_and_fits(
-    browser: "Browser", pages: dict[str, Path], name: str, width: int, scheme: str
-) -> None:
+def test_draws_without_complaint_and_fits(browser: "Browser", pages: Pages, name: str, width: int, scheme: str) -> None:
     page, faults = open_page(browser, pages[name], width, color_scheme=scheme)
     page.wait_for_timeout(200)
     assert faults == []
@@ -93,7 +105,7 @@ def test_draws_without_complaint_and_fits(
 
 
 @pytest.mark.slow
-def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_dark_changes_page_and_plots(browser: "Browser", pages: Pages) -> None:
     page, _ = open_page(browser, pages["plain"], color_scheme="light")
 
     def colors() -> list[str]:
@@ -116,6 +128,20 @@ def test_dark_changes_page_and_plots(browser: "Browser", pages: dict[str, Path])
     page.context.close()
 
 
+@pytest.fixture(scope="module")
+def once_opened(browser: "Browser", pages: Pages) -> "Page":
+    return open_page(browser, pages["plain"])[0]
+
+
+@pytest.fixture
+def opened(once_opened: "Page") -> "Page":
+    """The plain page with the lazy persona and no mechanism chosen: as it opens, but opened once for several tests."""
+    once_opened.click("#plane .segments button:has-text('lazy')")
+    if once_opened.locator("#plane .legend button[aria-pressed=true]:not(.all)").count():
+        once_opened.click("#plane .legend .all")
+    return once_opened
+
+
 def hover_over(page: "Page", mechanism: str, place: int) -> str:
     page.locator("#plot-plane").scroll_into_view_if_needed()
     x, y = page.evaluate(
@@ -135,17 +161,16 @@ def hover_over(page: "Page", mechanism: str, place: int) -> str:
     return "\n".join(page.locator("#plot-plane .hovertext").all_text_contents())
 
 
-def test_hover_tells_the_numbers_and_an_example(browser: "Browser", pages: dict[str, Path]) -> None:
-    page, _ = open_page(browser, pages["plain"])
+def test_hover_tells_the_numbers_and_an_example(opened: "Page") -> None:
+    page = opened
     page.click("#plane .legend button:has-text('CMP')")
     text = hover_over(page, "CMP", 3)
     for words in ("CMP", "epsilon 12.5", "nDCG@10 0.", "risk, lazy 0.", "QuIPU", "how to treat illness", "cmp words"):
         assert words in text
-    page.context.close()
 
 
 @pytest.mark.slow
-def test_hostile_texts_are_shown_as_they_are(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_hostile_texts_are_shown_as_they_are(browser: "Browser", pages: Pages) -> None:
     page, faults = open_page(browser, pages["hostile"])
     page.click("#plane .legend button:has-text('CMP')")
     assert "<script>alert('x')</script>" in hover_over(page, "CMP", 3)
@@ -155,8 +180,8 @@ def test_hostile_texts_are_shown_as_they_are(browser: "Browser", pages: dict[str
     page.context.close()
 
 
-def test_choosing_a_mechanism_labels_its_settings(browser: "Browser", pages: dict[str, Path]) -> None:
-    page, _ = open_page(browser, pages["plain"])
+def test_choosing_a_mechanism_labels_its_settings(opened: "Page") -> None:
+    page = opened
     labels = page.locator("#plot-plane .textpoint")
     before = labels.count()
     button = page.locator("#plane .legend button:has-text('TEM')")
@@ -165,11 +190,10 @@ def test_choosing_a_mechanism_labels_its_settings(browser: "Browser", pages: dic
     assert button.get_attribute("aria-pressed") == "true"
     page.click("#plane .legend .all")
     assert labels.count() == before
-    page.context.close()
 
 
-def test_attacker_and_parameter_change_the_plots(browser: "Browser", pages: dict[str, Path]) -> None:
-    page, _ = open_page(browser, pages["plain"])
+def test_attacker_and_parameter_change_the_plots(opened: "Page") -> None:
+    page = opened
     title = "document.getElementById('plot-plane').layout.xaxis.title.text"
     assert "lazy" in page.evaluate(title)
     page.click("#plane .segments button:has-text('motivated')")
@@ -178,11 +202,10 @@ def test_attacker_and_parameter_change_the_plots(browser: "Browser", pages: dict
     assert page.evaluate(
         "document.getElementById('plot-risk').data.filter((one) => one.name).map((one) => one.name)"
     ) == ["AEA"]
-    page.context.close()
 
 
 @pytest.mark.slow
-def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_examples_can_be_chosen(browser: "Browser", pages: Pages) -> None:
     page, _ = open_page(browser, pages["plain"])
     assert page.locator("#example .original").inner_text() == "how to treat illness q01"
     page.select_option("#example-mechanism", "AEA")
@@ -196,7 +219,7 @@ def test_examples_can_be_chosen(browser: "Browser", pages: dict[str, Path]) -> N
 
 
 @pytest.mark.slow
-def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_another_view(browser: "Browser", pages: Pages) -> None:
     page, faults = open_page(browser, pages["several"])
     assert page.locator("#short .lead:visible").count() == 1
     page.select_option("#view", "2")
@@ -208,7 +231,7 @@ def test_another_view(browser: "Browser", pages: dict[str, Path]) -> None:
     page.context.close()
 
 
-def test_two_attackers(browser: "Browser", pages: dict[str, Path]) -> None:
+def test_two_attackers(browser: "Browser", pages: Pages) -> None:
     page, faults = open_page(browser, pages["attackers"])
     page.click("#plane .segments button:has-text('strongest motivated')")
     assert "strongest motivated persona (RR)" in page.evaluate(
