@@ -22,19 +22,20 @@ from tests.executors.small_job import LOG
 pytestmark = pytest.mark.serial
 
 
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_processes_of_this_machine_give_the_result_of_one_process(
-    folder: Path, expected: str, capfd: pytest.CaptureFixture[str]
+    folder: Path, expected: str, capfd: pytest.CaptureFixture[str], workers: int
 ) -> None:
     before = _children()
-    with Dask(workers=2) as executor:
-        assert executor.slots == 2
+    with Dask(workers=workers) as executor:
+        assert executor.slots == workers
         assert small_job.run(folder, executor) == expected
         # They listen on this machine alone, and have a folder of their own.
-        processes = dict(executor.map(_process, [0.3] * 6)).values()
+        processes = dict(executor.map(_process, [0.3] * 2 * workers)).values()
         assert {address.partition("127.0.0.1:")[0] for address, _ in processes} == {"tcp://"}
         folders = [Path(place) for _, place in processes]
         assert all("quipukit-dask-" in str(place) and place.is_dir() for place in folders)
-        assert len(_children()) >= len(before) + 2
+        assert len(_children()) >= len(before) + workers
     assert not any(place.exists() for place in folders)
     assert capfd.readouterr() == ("", "")
     assert _children() == before

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.serial
 def run(folder: Path, out: Path | None = None, **changes: Any) -> Result:
     """Run an experiment that takes a second; nothing of it is found encoded."""
     small_job.forget_encodings()
-    usual = {"specs": small_job.SPECS, "n": 3, "log": small_job.LOG, "vectors": folder / "vectors.txt"}
+    usual = {"specs": ["CMP@5"], "n": 3, "log": small_job.LOG, "vectors": folder / "vectors.txt"}
     own = {"encoder": Words(), "systems": (("bm25", "bm25"),), "depth": 4, "examples": 2, "attackers": ["QuIA"]}
     return qk.evaluate(folder, out=out, **{**usual, **own, **changes})
 
@@ -39,10 +39,15 @@ def no_model() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def alone(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, bytes]]:
+def alone_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the experiment ran in one process."""
+    return tmp_path_factory.mktemp("alone") / "out"
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path, alone_out: Path) -> tuple[str, dict[str, bytes]]:
     """The digest of the experiment in one process, and the bytes of its files."""
-    out = tmp_path_factory.mktemp("alone") / "out"
-    return run(folder, out).digest, files(out)
+    return run(folder, alone_out).digest, files(alone_out)
 
 
 def files(out: Path) -> dict[str, bytes]:
@@ -90,6 +95,8 @@ def test_a_run_that_lost_its_workers_goes_on_without_them(
     assert run(folder, tmp_path / "out").digest == alone[0]
 
 
-def test_the_former_name_of_the_argument_warns(folder: Path, alone: tuple[str, dict[str, bytes]]) -> None:
+def test_the_former_name_of_the_argument_warns(
+    folder: Path, alone: tuple[str, dict[str, bytes]], alone_out: Path
+) -> None:
     with pytest.warns(DeprecationWarning, match="executor"):
-        assert run(folder, help_from=qk.Local()).digest == alone[0]
+        assert run(folder, alone_out, help_from=qk.Local()).digest == alone[0]

@@ -33,15 +33,17 @@ def test_a_killed_worker_changes_nothing(folder: Path, expected: str, cluster: C
     assert len(set(cluster.pids().values()) & set(before.values())) == 1
 
 
-def test_without_workers_it_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PATIENCE", 1.0)
+def test_without_workers_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "PATIENCE", 0.5)
     own = Cluster(workers=1)
     try:
-        own.client.run(set_mood, "slow")
-        stages = small_job.Once("encoding the log", lambda: own.cluster.scale(0))
         start = time.monotonic()
-        with pytest.raises(ResourceError, match=r"no worker is left on tcp://.* What was finished is kept"):
-            small_job.run(folder, Dask(own.address), stages)
+        with Dask(own.address) as executor:
+            results = executor.map(time.sleep, [0.05] * 400)
+            next(results)
+            own.cluster.scale(0)
+            with pytest.raises(ResourceError, match=r"no worker is left on tcp://.* What was finished is kept"):
+                list(results)
         assert time.monotonic() - start < 20
         # Nor does a run begin there.
         with pytest.raises(ResourceError, match="no worker is left"), Dask(own.address):
