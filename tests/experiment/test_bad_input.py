@@ -66,12 +66,12 @@ def unjudged(village: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_without_judgments_risk_is_measured_and_that_is_said(unjudged: Path, whole: Whole, tmp_path: Path) -> None:
+def test_without_judgments_risk_is_measured_and_that_is_said(unjudged: Path, small: Whole, tmp_path: Path) -> None:
     listener = Listener()
-    found = tiny.run(unjudged, tmp_path / "out", listener)
+    found = tiny.run(unjudged, tmp_path / "out", listener, specs=["CMP@5"], systems=SMALL["systems"])
     assert listener.lines == ["unjudged has no judgments: risk is measured, but neither utility nor QuIPU; add qrels."]
     assert not found.judged and not Result.load(tmp_path / "out").judged
-    risks = whole.result.scores[whole.result.scores["side"] == "risk"]
+    risks = small.result.scores[small.result.scores["side"] == "risk"]
     pd.testing.assert_frame_equal(found.scores, risks.reset_index(drop=True), check_exact=True)
     for ask in (found.quipu, found.points):
         with pytest.raises(InputError, match="unjudged has no judgments"):

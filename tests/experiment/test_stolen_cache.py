@@ -76,6 +76,7 @@ def use(library: Path, originals: list[str], out: Path | None, systems: Any = No
         attackers=["QuIA"],  # the only one that keeps vectors
         systems=systems or (("bm25", "user"), ("dense:searcher", "user")),
         depth=DEPTH,
+        growth=False,
         out=out,
     )
     sent = result.obfuscated.drop(columns="seed").head(80)
@@ -208,7 +209,7 @@ def test_a_run_that_goes_on_encodes_nothing_twice(
     monkeypatch.setattr(tiny.Words, "pieces", noted)
     systems = (("dense:searcher", "user"),)
     choices = {"queries": ORIGINALS[:20], "log": library / "log.txt", "vectors": library / "vectors.txt", "n": 1}
-    choices["attackers"] = ["QuIA"]
+    choices |= {"attackers": ["QuIA"], "growth": False}
     qrels = pd.DataFrame({"qid": [str(number) for number in range(1, 21)], "docno": "d00001", "relevance": 1})
 
     def again() -> None:
