@@ -14,10 +14,11 @@ import quipukit as qk
 from quipukit import attackers
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.quia import QuIA
-from quipukit.attackers.registry import ATTACKERS, attacker_spec, built_in_attackers
+from quipukit.attackers.registry import ATTACKERS, attacker, attacker_spec, built_in_attackers, with_other_vectors
 from quipukit.errors import InputError, ResourceError, SpecError
 from quipukit.plugins import temporarily_installed
 from quipukit.testing import check_attacker
+from quipukit.vectors.sources import install
 from tests.attackers.fakes import Bag, Overlap
 
 
@@ -142,3 +143,15 @@ def test_every_attacker_of_the_package_is_found_and_nothing_else() -> None:
 def test_a_new_attacker_is_its_own_file(tmp_path: Path) -> None:
     (tmp_path / "letters.py").write_text("class Letters(Attacker):\n    name = 'Letters'\n", encoding="utf-8")
     assert built_in_attackers(tmp_path) == {"Letters": "quipukit.attackers.letters:Letters"}
+
+
+def test_other_vectors_on_this_machine_are_tried_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
+    assert with_other_vectors(["panel"]) == ["panel"]
+    file = tmp_path / "theirs.txt"
+    file.write_text("".join(f"{word} {row} 1 2\n" for row, word in enumerate(["cat", "dog", "food"])))
+    install(file)
+    assert with_other_vectors(["panel", "Bayes"]) == ["panel", "Bayes", "Positional(vectors='theirs')"]
+    assert with_other_vectors(["QuIA"]) == ["QuIA"]
+    made = attacker("Positional(vectors='theirs')")
+    assert (made.spec, made.vectors.name) == (attacker_spec("Positional(vectors='theirs')"), "theirs")

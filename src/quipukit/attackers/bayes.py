@@ -12,6 +12,7 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.cells import Cells, rescored
+from quipukit.attackers.evidence import posterior_over_laws
 from quipukit.attackers.laws import Laws, is_identity, warn_unknown
 from quipukit.attackers.logsites import Observed, OfLength
 from quipukit.attackers.noiselaws import NoiseLaw
@@ -35,7 +36,9 @@ class Bayes(Attacker):
     A query of which some of what was sent cannot come comes after all those with fewer such violations; queries with
     another number of words come last. ``prior`` is how often the log's queries were asked ("count"), or "uniform".
     With ``epsilon="unknown"`` the likelihood is the mean over the mechanism's grid, and the value is not looked at.
-    Where nothing is known about a mechanism, all queries get the same score.
+    With ``mechanism="unknown"`` it is the mean over all mechanisms with a law too, each at every value of its grid:
+    what was sent decides between them. That takes as long as all of them together. Where nothing is known about a
+    mechanism, all queries get the same score.
 
     CMP, Mahalanobis and the Vickrey variants have no closed form; a Gaussian response stands for their law. With
     ``cells`` = R the words of the 200 best candidates get probabilities from R draws of the noise instead: slow, and
@@ -49,19 +52,23 @@ class Bayes(Attacker):
     vectors: Vectors = field(default_factory=load_vectors)
     prior: str = "count"
     epsilon: str = "known"
+    mechanism: str = "known"
     cells: int = 0
 
     def __post_init__(self) -> None:
         """Check the options."""
-        for option, choices in (("prior", ("count", "uniform")), ("epsilon", ("known", "unknown"))):
+        known = ("known", "unknown")
+        for option, choices in (("prior", ("count", "uniform")), ("epsilon", known), ("mechanism", known)):
             if getattr(self, option) not in choices:
                 raise SpecError(
                     f"Bayes: {option} must be {' or '.join(map(repr, choices))} ({getattr(self, option)!r})."
                 )
         check_whole(self.name, "cells", self.cells, 0)
-        if self.cells and self.epsilon == "unknown":
-            raise SpecError("Bayes: cells needs epsilon='known'; leave one of them out.")
-        if self.epsilon == "unknown":
+        if self.cells and "unknown" in (self.epsilon, self.mechanism):
+            raise SpecError("Bayes: cells needs a known mechanism and epsilon; leave one of them out.")
+        if self.mechanism == "unknown":
+            self.knows = "log"  # type: ignore[assignment]
+        elif self.epsilon == "unknown":
             self.knows = "log+mechanism"  # type: ignore[assignment]
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
@@ -77,6 +84,9 @@ class Bayes(Attacker):
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compute what the settings share first, then set by set."""
+        if self.mechanism == "unknown":
+            yield from self._of_any_mechanism(batch)
+            return
         mechanisms = {one.setting: self._laws.mechanisms(one.setting) for one in batch}
         self._laws.prepare([one for several in mechanisms.values() for one in several])
         laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
@@ -89,6 +99,13 @@ class Bayes(Attacker):
             for start in range(0, len(batch), _BATCH):
                 yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
         self._laws.warn_unknown_words(self.name)
+
+    def _of_any_mechanism(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        families = list(self._laws.families.values())
+        for start in range(0, len(batch), _BATCH):
+            yield from in_threads(
+                lambda one: posterior_over_laws(families, one.texts, self._log_prior)[0], batch[start : start + _BATCH]
+            )
 
     def _known_laws(self, mechanisms: Sequence[Mechanism]) -> list[WordLaw]:
         laws = [self._laws.law(one) for one in mechanisms]

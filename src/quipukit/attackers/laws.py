@@ -27,7 +27,7 @@ from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.wbb import WBB
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind
-from quipukit.registry import mechanism_class
+from quipukit.registry import MECHANISMS, mechanism_class
 from quipukit.specs import spec
 from quipukit.text import key as text_key
 from quipukit.vectors.store import Vectors
@@ -122,6 +122,14 @@ class Laws:
     @functools.cached_property
     def _keys(self) -> list[str]:
         return [text_key(text) for text in self._texts]
+
+    @functools.cached_property
+    def families(self) -> dict[str, list[WordLaw]]:
+        """Return the laws of every built-in mechanism that has one, at every value of its grid, with our vectors."""
+        bound = {name: self._named(name, None) for name in MECHANISMS.built_in}
+        self.prepare([one for several in bound.values() for one in several])
+        laws = {name: [law for one in several if (law := self.law(one)) is not None] for name, several in bound.items()}
+        return {name: family for name, family in laws.items() if family}
 
     # --- words that nobody can have sent ---
 

@@ -8,18 +8,22 @@ the noisy point. It is far below 1 where the noise is large: outputs then lie at
 was asked, and only their mean moves a little towards the word.
 """
 
+import functools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quipukit.attackers.logsites import Floats, LogSites, Rows
 from quipukit.attackers.tables import WordLaw
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
+from quipukit.threads import in_threads
 from quipukit.vectors.nearest import nearest_two
 
 _DRAWS = 12_288
 _CHUNK = 2048
+_BLOCK = 128
 _SEED = 20_240_617  # any: the same simulation in every run
 # Added to the variances, as shares of their mean and of that of the output's: where nearly every word comes out as it
 # is there is none.
@@ -28,12 +32,18 @@ _RIDGE, _LEAST = 1e-3, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """ln P(y | x) = (phi(y) - b) pull (phi(x) - c) - (phi(x) - c) cost (phi(x) - c) / 2, but for what y alone adds."""
+    """ln P(y | x) = -|(phi(y) - b) root - (phi(x) - c) lead|^2 / 2, but for a constant."""
 
     b: Floats
     c: Floats
-    pull: Floats
-    cost: Floats
+    root: Floats
+    lead: Floats
+
+    @functools.cached_property
+    def pull(self) -> Floats:
+        """Return the matrix of the products of outputs and inputs."""
+        product: Floats = self.root @ self.lead.T
+        return product
 
 
 class Responses:
@@ -102,8 +112,8 @@ class Responses:
         slope = np.clip(slope, 0.0, 1.0)
         left = ((y - slope * x) ** 2).mean(axis=0)
         ridge = _RIDGE * left.mean() + _LEAST * variances.clip(0).mean()
-        pull = slope / (left + (ridge or 1.0))
-        return Response(b, c, (axes * pull) @ axes.T, (axes * (slope * pull)) @ axes.T)
+        root = axes / np.sqrt(left + (ridge or 1.0))
+        return Response(b, c, root, root * slope)
 
 
 def _key(mechanism: Perturbation) -> Hashable:
@@ -122,8 +132,7 @@ class NoiseLaw(WordLaw):
         self._costs = np.zeros(len(sites.kinds))
         for start in range(0, len(columns), _CHUNK):
             mine = columns[start : start + _CHUNK]
-            points = sites.places(mine) - self._response.c
-            self._costs[mine] = np.einsum("ij,ij->i", points @ self._response.cost, points) / 2
+            self._costs[mine] = (((sites.places(mine) - self._response.c) @ self._response.lead) ** 2).sum(axis=1) / 2
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the Gaussian log-likelihoods; nothing is impossible."""
@@ -132,3 +141,38 @@ class NoiseLaw(WordLaw):
         number = counts.sum(axis=1, keepdims=True)
         likelihood = pulls @ (self.sites.places(columns) - self._response.c).T - number * self._costs[columns]
         return likelihood, np.zeros_like(likelihood)
+
+    def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
+        """Return what makes the densities of all words of the vocabulary add up to 1 for every place."""
+        outputs = self._outputs[rows]
+        of_outputs = counts @ (outputs.astype(np.float64) ** 2).sum(axis=1) / 2
+        number = counts.sum(axis=1, keepdims=True)
+        missing = columns[np.isnan(self._log_z[columns])]
+        blocks = [missing[start : start + _BLOCK] for start in range(0, len(missing), _BLOCK)]
+        for block, found in zip(blocks, in_threads(self._log_sums, blocks), strict=True):
+            self._log_z[block] = found
+        normalizers: Floats = -of_outputs[:, None] - number * (self._log_z[columns] - self._costs[columns])
+        return normalizers
+
+    @functools.cached_property
+    def _outputs(self) -> "NDArray[np.float32]":
+        matrix = self.sites.vectors.matrix
+        found = np.empty(matrix.shape, np.float32)
+        for start in range(0, len(matrix), _CHUNK):
+            words = matrix[start : start + _CHUNK].astype(np.float64) - self._response.b
+            found[start : start + _CHUNK] = words @ self._response.root
+        return found
+
+    @functools.cached_property
+    def _log_z(self) -> Floats:
+        return np.full(len(self.sites.kinds), np.nan)
+
+    def _log_sums(self, columns: Rows) -> Floats:
+        """Return the logarithm of the sum over all words of exp(-distance^2 / 2 + cost), for some columns."""
+        places = ((self.sites.places(columns) - self._response.c) @ self._response.lead).astype(np.float32)
+        exponents = places @ self._outputs.T
+        exponents -= (self._outputs**2).sum(axis=1) / 2
+        top = exponents.max(axis=1, keepdims=True)
+        exponents -= top
+        sums: Floats = top[:, 0] + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
+        return sums

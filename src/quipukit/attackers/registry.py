@@ -108,6 +108,19 @@ def with_panel(attackers: "Iterable[str | Spec | Attacker]") -> "list[str | Spec
     return found
 
 
+def with_other_vectors(attackers: Iterable[str]) -> list[str]:
+    """Return names of attackers, and for each pack of vectors on disk beside the default one Positional with that pack.
+
+    For queries obfuscated elsewhere, where nobody says with which vectors; only where the panel attacks.
+    """
+    from quipukit.vectors.sources import other_names
+
+    given = list(attackers)
+    if not any(one.casefold() == "panel" for one in given):
+        return given
+    return [*given, *(f"Positional(vectors={name!r})" for name in other_names())]
+
+
 def check_distinct(attackers: Iterable[Attacker]) -> None:
     """Refuse attackers of which two have one name: a result could not tell them apart."""
     for name, count in Counter(repr(one.spec) for one in attackers).items():

@@ -57,6 +57,13 @@ class WordLaw(ABC):
             )
         return table
 
+    def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
+        """Return what log-likelihoods lack of ln P: nothing, unless a stand-in leaves it out.
+
+        It tells mechanisms apart.
+        """
+        return np.zeros((len(counts), len(columns)))
+
     @abstractmethod
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return log-likelihoods and violations of outputs (``counts``: positions x rows) under places of words."""

@@ -40,6 +40,11 @@ def attack(
         help="For attackers that name none: minilm, static:VECTORS (word vectors, quick), or any sentence encoder by "
         "name or folder.",
     ),
+    vectors: str | None = typer.Option(
+        None,
+        help="Word vectors for attackers that name none: the mechanism's own, where they are known. [the default pack, "
+        "and for Positional every other one on this machine too]",
+    ),
     k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
     show: int = typer.Option(0, "--show", min=0, help="Print the best guesses for every query, this many."),
@@ -62,6 +67,7 @@ def attack(
       quipukit attack obfuscated.csv --collection wordnet --log wordnet --attackers QuIA Mine
     """
     from quipukit.attackers.attack import attack_report, never_sent
+    from quipukit.attackers.registry import with_other_vectors
     from quipukit.io.obfuscated import read_obfuscated
     from quipukit.io.queries import read_queries
     from quipukit.io.tables import write_table
@@ -75,8 +81,10 @@ def attack(
         asked = load_collection(collection).queries()
     if asked.empty:
         raise InputError("the file does not hold the original queries; give them with --queries topics.tsv.")
+    if vectors is None:
+        attackers = with_other_vectors(attackers)
     with ExitStack() as shown:
-        report = attack_report(table, asked, log, encoder, inject, _stages(shown), attackers=attackers)
+        report = attack_report(table, asked, log, encoder, inject, _stages(shown), attackers=attackers, vectors=vectors)
     ranks = report.ranks
     unsent = never_sent(table, asked)
     if unsent:

@@ -194,6 +194,7 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
 
     It is what a preset says, overridden by what was given.
     """
+    from quipukit.attackers.registry import with_other_vectors
     from quipukit.experiment import grid
     from quipukit.experiment.options import ATTACKERS, MEASURES, Options
 
@@ -207,13 +208,16 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
         *("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise"),
         *("skip_invalid", "send_originals", "growth", "vocabulary_filter"),
     )
+    attackers = tuple(given["attackers"]) or (chosen.attackers if chosen else ATTACKERS)
+    if given["obfuscated"] is not None and given["vectors"] is None:
+        attackers = tuple(with_other_vectors(attackers))
     options = Options(
         collection=given["collection"],
         n=tuple(given["n"]) or (chosen.n if chosen else 50,),
         systems=_systems(given["retriever"], given["reranker"], chosen),
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
-        attackers=tuple(given["attackers"]) or (chosen.attackers if chosen else ATTACKERS),
+        attackers=attackers,
         **named,
         **{name: given[name] for name in alike},
     )

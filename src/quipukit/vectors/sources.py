@@ -165,6 +165,15 @@ def installed_names() -> dict[str, dict[str, Any]]:
     return {folder.name: meta for folder, meta in _folders(_named_home())}
 
 
+def other_names() -> list[str]:
+    """Return the names of the vectors on disk beside the default pack: packs that were loaded, and installed ones.
+
+    Copies of files have no name of their own.
+    """
+    packs = [folder.name for folder, _ in _folders(vectors_home()) if folder.name in PACKS]
+    return [name for name in (*packs, *installed_names()) if name != default_pack.NAME]
+
+
 def _folders(home: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     for folder in sorted(home.glob("*")):
         meta = folder / "meta.json"
