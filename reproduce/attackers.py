@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "attackers_measured.md"
 AGNOSTIC = ("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion")
 FAMILY = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB")
 N = 50
+SEED = 7
 
 
 def main() -> None:
@@ -39,27 +40,83 @@ def main() -> None:
     print(f"published: {time.monotonic() - start:,.0f} s", file=sys.stderr)
     options = " --quick" if chosen.quick else ""
     parts = [HEAD.format(options=options, log=len(log), sets=len(theirs.groupby(["mechanism", "value", "qid"])))]
+    parts += ["## What it means", "", *conclusions(published), ""]
     parts += ["## The published queries", "", *table(published), "", *quipu_lines(published), ""]
-    parts += ["## Controls", "", *control_lines(theirs, queries, log), ""]
+    parts += ["## Controls", "", *control_lines(theirs, queries, log), "", *random_lines(queries, log), ""]
     if not chosen.quick:
         start = time.monotonic()
-        ours = pd.concat(
-            [qk.obfuscate(queries, [one], N, seed=7, noise="independent") for one in expand(list(MECHANISMS), (), ())],
-            ignore_index=True,
-        )
-        parts += ["## Our own queries", "", *table(risks_of(ours, queries, log)), ""]
+        ours = [qk.mechanism(one) for one in expand(list(MECHANISMS), (), ())]
+        sent = [qk.obfuscate(queries, [one], N, seed=SEED, noise="independent") for one in ours]
+        print(f"obfuscated: {time.monotonic() - start:,.0f} s", file=sys.stderr)
+        names = (*AGNOSTIC, "Bayes")
+        risks = risks_of(pd.concat(sent, ignore_index=True), queries, log, names, ours)
+        parts += ["## Our own queries", "", OWN, *table(risks, names), ""]
         print(f"ours: {time.monotonic() - start:,.0f} s", file=sys.stderr)
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 
-def risks_of(obfuscated: pd.DataFrame, queries: pd.DataFrame, log) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+def risks_of(obfuscated, queries, log, attackers=AGNOSTIC, mechanisms=()) -> pd.DataFrame:  # type: ignore[no-untyped-def]
     """Return the risks per query of every attacker that needs no sentence encoder."""
     import quipukit as qk
 
-    return qk.risk(qk.attack(obfuscated, queries, log, attackers=AGNOSTIC))
+    return qk.risk(qk.attack(obfuscated, queries, log, attackers=attackers, mechanisms=mechanisms))
 
 
-def table(risks: pd.DataFrame) -> list[str]:
+def conclusions(risks: pd.DataFrame) -> list[str]:
+    """Return a sentence on every mechanism: where its queries are found, where not, and what users find there."""
+    from quipukit.measures.strongest import strongest_intervals
+
+    points = pd.read_csv(FIXTURES / "quipu_points_dl19.csv").set_index(["mechanism", "position"])["u_ndcg10"]
+    own = risks[risks["measure"] == "R@10"]
+    lines = []
+    for name in FAMILY:
+        found = []  # value, strongest risk, its interval, utility
+        for position, (value, rows) in enumerate(own[own["mechanism"] == name].groupby("value"), 1):
+            sides = [rows[rows["attacker"] == one][["score"]].to_numpy(float) for one in AGNOSTIC]
+            (low,), (high,) = strongest_intervals(sides, hits=True)
+            found.append((value, max(side.mean() for side in sides), low, high, points.get((name, position))))
+        broken = next((one for one in found if one[2] >= 0.5), None)
+        kept = [one for one in found if one[3] <= 0.2]
+        parts = []
+        if broken is None:
+            parts.append("at no setting are more than half of the queries found for sure")
+        else:
+            value, risk, low, high, utility = broken
+            parts.append(
+                f"from epsilon {value:g} on more than half of the queries are found, with confidence (R@10 {risk:.2f}, "
+                f"{low:.2f} to {high:.2f}, at an nDCG@10 of {utility:.3f})"
+            )
+        if kept:
+            value, risk, low, high, utility = kept[-1]
+            parts.append(
+                f"up to epsilon {value:g} these attackers find at most a fifth (R@10 {risk:.2f}, {low:.2f} to "
+                f"{high:.2f}), where the user has an nDCG@10 of {utility:.3f}"
+            )
+        else:
+            parts.append("no setting keeps the share below a fifth with confidence")
+        lines.append(f"- **{name}**: {'; '.join(parts)}.")
+    return [
+        "Against the strongest of the attackers below, on the published queries, with 95 % intervals that allow for "
+        "the choice of attacker, one setting at a time; nDCG@10 is the paper's. A low risk says that these attackers "
+        "fail, not that all do.",
+        "",
+        *lines,
+    ]
+
+
+def random_lines(queries: pd.DataFrame, log) -> list[str]:  # type: ignore[no-untyped-def]
+    """Return R@10 where words were sent at random, which say nothing about the query but its number of words."""
+    import quipukit as qk
+
+    names = (*AGNOSTIC, "Bayes")
+    chance = qk.mechanism("Random")
+    risks = risks_of(qk.obfuscate(queries, [chance], N, seed=SEED), queries, log, names, [chance])
+    means = risks[risks["measure"] == "R@10"].groupby("attacker")["score"].mean()
+    found = ", ".join(f"{name} {means[name]:.3f}" for name in names)
+    return [f"Words at random (`Random`, {N} variants of each query): R@10 is {found}."]
+
+
+def table(risks: pd.DataFrame, names: "tuple[str, ...]" = AGNOSTIC) -> list[str]:
     """Return R@10 of every attacker at every setting, and of the strongest with an interval for the choice."""
     from quipukit.frames import by_parameter
     from quipukit.measures.strongest import strongest_intervals
@@ -71,16 +128,16 @@ def table(risks: pd.DataFrame) -> list[str]:
         first.groupby(["mechanism", "parameter", "value", "attacker"], sort=False)["score"].mean().unstack("attacker")
     )
     lines = [
-        f"| mechanism | value | {' | '.join(AGNOSTIC)} | strongest, R@10 | 95 % | strongest, P@1 |",
-        f"|---|---|{'---|' * len(AGNOSTIC)}---|---|---|",
+        f"| mechanism | value | {' | '.join(names)} | strongest, R@10 | 95 % | strongest, P@1 |",
+        f"|---|---|{'---|' * len(names)}---|---|---|",
     ]
     settings = by_parameter(means.reset_index())
     for row in settings.itertuples(index=False):
         key = (row.mechanism, row.parameter, row.value)
         rows = own[(own["mechanism"] == row.mechanism) & (own["value"] == row.value)]
-        sides = [rows[rows["attacker"] == name][["score"]].to_numpy(float) for name in AGNOSTIC]
+        sides = [rows[rows["attacker"] == name][["score"]].to_numpy(float) for name in names]
         low, high = strongest_intervals(sides, hits=True)
-        numbers = " | ".join(f"{means.loc[key, name]:.3f}" for name in AGNOSTIC)
+        numbers = " | ".join(f"{means.loc[key, name]:.3f}" for name in names)
         lines.append(
             f"| {row.mechanism} | {row.value:g} | {numbers} | {max(means.loc[key]):.3f} | "
             f"{low[0]:.2f} to {high[0]:.2f} | {max(best.loc[key]):.3f} |"
@@ -156,6 +213,12 @@ TREC DL'19, 43 queries, 86 settings, 50 variants each (but for AEA): {sets:,} se
 {log:,} distinct queries, completed with the originals. The attackers use quipukit's default word vectors; they know
 neither the mechanism nor its parameter. R@10 is the share of queries that are among the attacker's first ten guesses.
 Every risk is a lower bound. The interval of the strongest allows for its being chosen by these numbers.
+"""
+
+
+OWN = f"""The same settings, obfuscated by quipukit with its default vectors and independent noise, {N} variants, one
+seed. By Kerckhoffs's principle the attackers have the mechanism's own vectors, and `Bayes` knows the mechanism and its
+value.
 """
 
 

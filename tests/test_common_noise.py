@@ -24,6 +24,7 @@ def pairs(word: str, noise: str, seed: int = 3) -> list[tuple[str, str]]:
     return list(zip(first, second, strict=True))
 
 
+@pytest.mark.slow
 def test_a_pair_of_outputs_is_impossible_from_one_word_and_likely_from_another():
     # On a line the noise is +-Y with Y ~ Exp(1) at epsilon 1, and half of that at epsilon 2. From 0, "three" at the
     # first and "one" at the second need a noise s > 2 with 0.5 < s / 2 < 2: probability (exp(-2) - exp(-4)) / 2.

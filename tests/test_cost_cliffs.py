@@ -16,9 +16,17 @@ from quipukit.vectors.store import Vectors
 
 cliffs = pytest.importorskip("benchmarks.cliffs", reason="a source distribution has no benchmarks")
 
+# About a second each; one of every kind is left.
+SLOW = (
+    "CusText, sweep of ten settings / one",
+    "WBB published, one query of 800 words / short ones",
+    "200 equal rows, CMP at ten epsilons",
+    "one outlier row, CMP at ten epsilons",
+)
+
 
 @pytest.mark.serial
-@pytest.mark.parametrize("name", cliffs.CASES)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in cliffs.CASES])
 def test_no_cliff_is_left(name):
     case = cliffs.CASES[name]
     assert case.ratio(quick=True) < case.limit

@@ -24,6 +24,7 @@ def test_ks_notices_a_wrong_shape_with_the_right_mean_and_spread():
     assert refuted(assert_ks, samples, stats.norm(2, 1).cdf)
 
 
+@pytest.mark.slow
 def test_ks_keeps_its_rate():
     alpha, runs, generator = 0.01, 1_000, rng()
     alarms = sum(refuted(assert_ks, generator.random(200), stats.uniform.cdf, alpha) for _ in range(runs))

@@ -65,16 +65,16 @@ def families():
 
 
 def found(families, spec, exchange=False):
-    asked = pd.DataFrame({"qid": [str(number) for number in range(1, 21)], "query": LOG[:20]})
+    asked = pd.DataFrame({"qid": [str(number) for number in range(1, 13)], "query": LOG[:12]})
     sent = qk.obfuscate(asked, qk.mechanism(spec, vectors=small.vectors()), n=20, seed=3)
     if exchange:
-        sent = small.exchanged(sent, LOG[:20])
+        sent = small.exchanged(sent, LOG[:12])
     hits = 0
     for number, qid in enumerate(asked["qid"]):
         texts = tuple(sent.loc[sent["qid"] == qid, "query"])
         scores, _ = posterior_over_laws(list(families.values()), texts, FLAT)
         hits += (scores > scores[number]).sum() < 10
-    return hits / 20
+    return hits / 12
 
 
 @pytest.mark.heavy
@@ -83,8 +83,8 @@ def found(families, spec, exchange=False):
 )
 def test_it_finds_what_it_would_find_with_the_mechanism(families, spec):
     assert found(families, spec) >= 0.9
-    # Ten of some 75 queries of equal length: .13 by chance, of 20 at most .40 with p > .998
-    assert found(families, spec, exchange=True) <= 0.40
+    # Ten of some 75 queries of equal length: .13 by chance, of 12 at most .5 with p > .998
+    assert found(families, spec, exchange=True) <= 0.5
 
 
 @pytest.mark.heavy

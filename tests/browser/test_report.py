@@ -87,9 +87,8 @@ def open_page(browser: "Browser", path: Path, width: int = 1280, **wishes: Any) 
     ("scheme", "width", "name"),
     [
         *(("light", 1280, name) for name in ("plain", "hostile")),
-        ("dark", 390, "several"),
         *(pytest.param("light", 1280, name, marks=pytest.mark.slow) for name in ("bare", "several")),
-        *(pytest.param("dark", 390, name, marks=pytest.mark.slow) for name in ("plain", "hostile", "bare")),
+        *(pytest.param("dark", 390, name, marks=pytest.mark.slow) for name in ("plain", "hostile", "bare", "several")),
     ],
 )
 def test_draws_without_complaint_and_fits(browser: "Browser", pages: Pages, name: str, width: int, scheme: str) -> None:

@@ -58,7 +58,9 @@ def test_a_query_from_a_log_does_not_reach_the_terminal_as_it_is(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "\x1b[31m" in Path(sent).read_text(encoding="utf-8"), "a file is exact"
     (tmp_path / "log.txt").write_text("dogs\x1b[2J\nfish\n", encoding="utf-8")
-    shown = run("attack", sent, "--queries", topics, "--log", str(tmp_path / "log.txt"), "--show", "3")
+    shown = run(
+        "attack", sent, "--queries", topics, "--log", str(tmp_path / "log.txt"), "--show", "3", "--attackers", "Lexical"
+    )
     assert shown.returncode == 0 and "\\x1b[2J" in shown.stdout
     assert_harmless(shown.stdout)
     refused = run("attack", str(tmp_path / "no\x1b[31m.csv"), "--log", "wordnet")

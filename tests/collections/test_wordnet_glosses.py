@@ -155,6 +155,7 @@ def ndcg(collection: WordNetGlosses, run: pd.DataFrame) -> float:
     return value
 
 
+@pytest.mark.slow
 def test_bm25_finds_half(collection: WordNetGlosses, pools: pd.DataFrame) -> None:
     assert set(pools["query_id"]) == set(collection.queries()["qid"])
     assert ndcg(collection, pools) >= 0.5
@@ -182,6 +183,7 @@ def test_reranking_finds_more_than_half(collection: WordNetGlosses, pools: pd.Da
 # --- the log ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_log_is_large_and_distinct(collection: WordNetGlosses, log: list[Entry]) -> None:
     keys = {key(entry.query) for entry in log}
     assert len(keys) == len(log) == wordnet_log.SIZE >= 100_000
@@ -189,8 +191,14 @@ def test_the_log_is_large_and_distinct(collection: WordNetGlosses, log: list[Ent
     assert not any("{" in entry.query or "_" in entry.query for entry in log)
 
 
-def test_the_same_seed_gives_the_same_log_everywhere(log: list[Entry]) -> None:
-    # Logs are compared across machines and years: whoever changes the recipe or a template changes this on purpose.
+def test_the_log_is_the_same_everywhere(collection: WordNetGlosses) -> None:
+    # Logs are compared across machines and years: whoever changes the recipe or a template changes this on purpose, and
+    # runs the slow tests, which look into it.
+    assert hashlib.sha256("\n".join(collection.query_log()).encode()).hexdigest() == LOG_SHA256
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_what_the_recipe_makes(log: list[Entry]) -> None:
     assert hashlib.sha256("\n".join(entry.query for entry in log).encode()).hexdigest() == LOG_SHA256
 
 
@@ -206,6 +214,7 @@ def test_a_log_too_small_for_its_crowds_is_refused(collection: WordNetGlosses) -
         collection.query_log(size=1_000)
 
 
+@pytest.mark.slow
 def test_every_query_has_a_hundred_neighbors(collection: WordNetGlosses, log: list[Entry]) -> None:
     about = Counter(entry.synset for entry in log)
     counts = [sum(about[id] for id in nearby(collection.wordnet, topic)) - 1 for topic in topics()]
@@ -225,6 +234,7 @@ def nearby(wordnet: WordNet, topic: Topic) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_crowds_do_not_tell_the_queries_apart(log: list[Entry]) -> None:
     ours = {topic.synsets[0] for topic in topics()}
     crowds = {center: size for center, size in Counter(entry.center for entry in log).items() if size >= 100}
@@ -234,6 +244,7 @@ def test_crowds_do_not_tell_the_queries_apart(log: list[Entry]) -> None:
     assert own == pytest.approx(others, abs=5)
 
 
+@pytest.mark.slow
 def test_the_queries_are_as_long_as_the_rest(log: list[Entry]) -> None:
     ours = [len(topic.query.split()) for topic in topics()]
     rest = [len(entry.query.split()) for entry in log]

@@ -111,6 +111,7 @@ def test_the_component_of_the_default_vectors_is_that_of_wordnets_entries(encode
     assert np.abs(encoder.encode(texts[:50]) @ encoder.components[0]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_vectors_that_share_no_word_with_wordnet_have_a_component_too():
     words = [f"zq{number}x" for number in range(20)]
     matrix = np.random.default_rng(2).normal(size=(20, 4)) + 3
@@ -267,6 +268,7 @@ def test_an_attacker_names_it_in_its_spec(spec):
     assert attacker(spec).encoder.name == "static:minilm-words"
 
 
+@pytest.mark.slow
 def test_a_dense_search_finds_the_document_itself(tmp_path, monkeypatch):
     village = tiny.write_collection(tmp_path / "village")
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))

@@ -227,6 +227,7 @@ def test_queries_obfuscated_elsewhere_are_measured_like_our_own(village: Path, w
     }
 
 
+@pytest.mark.slow
 def test_lists_will_do_where_tuples_are_meant(village: Path, tmp_path: Path) -> None:
     choices = {"specs": ["AEA@3"], "systems": [["bm25", "bm25"]], "measures": ["nDCG@10"], "out": tmp_path / "out"}
     choices |= {"n": np.int64(2), "depth": np.int64(3)}
@@ -271,6 +272,7 @@ def tiny_result_quipu(result: Result, seed: int) -> dict[tuple[str, str], float]
 # --- determinism ---
 
 
+@pytest.mark.slow
 def test_the_order_of_mechanisms_changes_no_row(village: Path, whole: Whole) -> None:
     turned = tiny.run(village, specs=tiny.SPECS[::-1])
     assert turned.mechanisms == ["AEA", "TEM", "CMP", "Identity", "Random"]

@@ -150,7 +150,11 @@ def test_how_many_queries_a_candidate_needs_is_what_certifies_it() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("truth", "queries"),
-    [("just over", 250), pytest.param("ties", 250, marks=pytest.mark.slow), ("reciprocal ranks", 100)],
+    [
+        ("just over", 250),
+        pytest.param("ties", 250, marks=pytest.mark.slow),
+        pytest.param("reciprocal ranks", 100, marks=pytest.mark.slow),
+    ],
 )
 def test_a_certified_setting_is_over_budget_in_at_most_5_percent_of_runs(truth: str, queries: int) -> None:
     """86 settings, a budget of 0.1, 200 experiments. False alarms: below 1e-6 if the share is 5 % at most.

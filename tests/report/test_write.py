@@ -86,7 +86,7 @@ def test_judged_and_unjudged_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"CMP": (10.0,)},
+        pytest.param({"CMP": (10.0,)}, marks=pytest.mark.slow),
         pytest.param({"AEA": (3.0, 4.0, 5.0)}, marks=pytest.mark.slow),
         pytest.param({"CMP": (10.0,), "Identity": (0.0,)}, marks=pytest.mark.slow),
         {"Identity": (0.0,), "Random": (0.0,)},

@@ -221,6 +221,7 @@ def test_an_index_that_is_not_there(server: Server) -> None:
         HttpEngine(f"anserini+http://{server.host}//no/such/index").search(["x"], 5)
 
 
+@pytest.mark.slow
 def test_killed_in_mid_run_and_resumed(server: Server, queries: list[str], tmp_path: Path) -> None:
     expected = [pairs(result) for result in HttpEngine(server.spec).search(queries, 10)]
 

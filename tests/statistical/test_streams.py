@@ -29,7 +29,7 @@ def vocabulary() -> Vectors:
     return Vectors(WORDS, 0.3 * rng.standard_normal((300, 12)) * np.linspace(0.7, 1.3, 12))
 
 
-def queries(count: int = 12, length: int = 5) -> dict[str, str]:
+def queries(count: int = 9, length: int = 4) -> dict[str, str]:
     rng = np.random.default_rng(7)
     return {f"q{i}": " ".join(WORDS[w] for w in rng.integers(300, size=length)) for i in range(count)}
 

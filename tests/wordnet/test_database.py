@@ -51,6 +51,7 @@ def wn() -> WordNet:
 
 
 @pytest.mark.heavy
+@pytest.mark.slow
 def test_every_synset_is_read(wn: WordNet) -> None:
     counts = {pos: 0 for pos in POS}
     satellites = 0
@@ -130,6 +131,7 @@ def test_relations(wn: WordNet, word: str, pos: module.Pos, relation: module.Rel
 
 
 @pytest.mark.heavy
+@pytest.mark.slow
 def test_relations_have_inverses(wn: WordNet) -> None:
     for synset in list(wn.all_synsets("n"))[::500]:
         for above in wn.related(synset, "hypernym"):
