@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-USUAL = 50  # of a property that says nothing
+USUAL = 30  # of a property that says nothing
 
 
 def examples(count: int) -> settings:

@@ -349,7 +349,14 @@ WITH_LOGIN = [
 ]
 
 
-@pytest.mark.parametrize("form", ["--retriever {}", "--retriever={}", "--reranker {}", "--collection {}"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "--retriever {}",
+        *(pytest.param(form, marks=pytest.mark.slow) for form in ("--retriever={}", "--reranker {}")),
+        "--collection {}",
+    ],
+)
 def test_an_address_with_a_login_is_refused_and_shown_nowhere(
     topics: list[str], engine: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:

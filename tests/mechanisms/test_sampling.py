@@ -220,8 +220,17 @@ def test_metric_audit_of_the_plus_variant():
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
-@pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
+@pytest.mark.parametrize(
+    ("similarity", "epsilon"),
+    [
+        ("euclidean", 3.0),
+        ("cosine", 20.0),
+        *(
+            pytest.param(similarity, epsilon, marks=pytest.mark.slow)
+            for similarity, epsilon in [("euclidean", 0.5), ("euclidean", 20.0), ("cosine", 0.5), ("cosine", 3.0)]
+        ),
+    ],
+)
 def test_audit_inside_groups(similarity, epsilon):
     mechanism = CusText(epsilon=epsilon, k=7, similarity=similarity, vectors=cloud())
     logs = table(mechanism)

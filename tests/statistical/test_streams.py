@@ -95,7 +95,12 @@ def test_first_variants_do_not_depend_on_how_many_there_are(noise):
 
 @pytest.mark.parametrize("noise", ["independent", "common"])
 @pytest.mark.parametrize(
-    ("chunk", "rows", "block", "tile", "threads"), [(1, 1, 1, 64, 1), (5, 7, 3, 1000, 2), (4, 11, 512, 37, 3)]
+    ("chunk", "rows", "block", "tile", "threads"),
+    [
+        pytest.param(1, 1, 1, 64, 1, marks=pytest.mark.slow),
+        (5, 7, 3, 1000, 2),
+        pytest.param(4, 11, 512, 37, 3, marks=pytest.mark.slow),
+    ],
 )
 def test_output_does_not_depend_on_batches_and_threads(noise, chunk, rows, block, tile, threads, monkeypatch):
     sent = run(noise=noise)
