@@ -150,7 +150,9 @@ def _options(quick: bool, more: tuple[str, ...] = ()) -> Any:
 
     mechanisms = ("CMP", "TEM", "AEA") if quick else PAPER
     return Options(
+        # The paper's experiment: its attacker, at the N that it names.
         attackers=("QuIA",),
+        growth=False,
         collection=str(DATA / "msmarco_pool"),
         queries=str(DATA / "dl19" / "topics.tsv"),
         qrels=str(DATA / "dl19" / "qrels.txt"),
