@@ -1,4 +1,4 @@
-"""Tables: checked, copied, and refused with the column at fault and without a query's text."""
+"""Tables (quipukit.table, quipukit.frames): checked, copied, and refused with the column at fault, not with a query."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from quipukit.errors import FrameError
-from quipukit.frames import NOTES, OBFUSCATED, QUERIES, by_parameter, noise_of, queries_frame
+from quipukit.frames import NOTES, OBFUSCATED, QRELS, QUERIES, by_parameter, noise_of, queries_frame
 
 SECRET = "my secret illness"
 
@@ -266,3 +266,21 @@ def test_an_id_of_bytes_is_no_text(given):
     with pytest.raises(FrameError, match=r"column 'qid', row 0, holds bytes; decode them") as fault:
         queries_frame(given)
     assert SECRET not in str(fault.value)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(1, 3), slice(None, None, -1), slice(0)])
+@pytest.mark.parametrize("extra", [False, True])
+def test_rows_of_a_checked_table_are_a_table_again(rows, extra):
+    """As if it were put together anew: those that were checked before take a shorter way."""
+    fresh = {"qid": ["a", "b", "c"], "docno": ["1", "2", "3"], "relevance": [0, 1, 2]}
+    checked = QRELS.check(pd.DataFrame(fresh))
+    some = checked.assign(note="x")[["relevance", "note", "docno", "qid"]] if extra else checked
+    some = some.iloc[rows]
+    some.attrs["mine"] = 1
+    some.columns.name = "mine"
+    found = QRELS.check(some)
+    expected = QRELS.check(pd.DataFrame({name: values[rows] for name, values in fresh.items()}))
+    assert_frame_equal(found, expected, check_index_type="exact", check_names=True)
+    assert type(found.index) is pd.RangeIndex and found.attrs == {} and found.columns.name is None
+    found.loc[:, "docno"] = "changed"
+    assert "changed" not in set(some["docno"]) | set(checked["docno"])

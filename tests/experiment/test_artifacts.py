@@ -14,8 +14,9 @@ import pytest
 import quipukit.experiment.artifacts
 from quipukit.errors import FrameError, ResourceError
 from quipukit.experiment.artifacts import Artifacts, Record, key_of
-from quipukit.frames import QUERIES, Table
+from quipukit.frames import QUERIES
 from quipukit.software import software_versions
+from quipukit.table import Table
 
 FRAME = pd.DataFrame({"qid": ["a", "b"], "score": [0.1, 1 / 3]})
 

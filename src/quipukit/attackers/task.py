@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from quipukit.attackers.base import Attacker, KnownSetting, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.errors import InputError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Table, with_setting
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, with_setting
+from quipukit.table import Table
 from quipukit.text import key
 
 if TYPE_CHECKING:

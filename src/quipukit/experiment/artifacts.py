@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 
 from quipukit.errors import ResourceError
 from quipukit.experiment.folder import write_errors
-from quipukit.frames import Table
 from quipukit.software import joint_versions, software_versions
 from quipukit.storage import atomic_write, make_folder
+from quipukit.table import Table
 
 FOLDER = "artifacts"
 DAMAGED = "damaged"

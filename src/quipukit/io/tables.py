@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from quipukit.errors import FileError, FrameError
-from quipukit.frames import Kind, Table
 from quipukit.io.reading import Row, file_kind, read_bytes, read_objects, read_rows, with_width
 from quipukit.storage import atomic_write
+from quipukit.table import Kind, Table
 from quipukit.terminal import visible
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")

@@ -21,8 +21,9 @@ from typing import Any
 import pandas as pd
 
 from quipukit.attackers.growth import GROWTH
-from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING, Kind, Table, WithGaps
+from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING
 from quipukit.registry import directions
+from quipukit.table import Kind, Table, WithGaps
 
 _SEED: dict[str, Kind] = {"seed": "whole"}
 _SETTING: dict[str, Kind] = {name: OBFUSCATED.columns[name] for name in SETTING}

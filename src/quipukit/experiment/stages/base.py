@@ -13,9 +13,9 @@ from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.experiment.artifacts import FOLDER, Artifacts, key_of
 from quipukit.experiment.plan import Plan
-from quipukit.frames import Table
 from quipukit.progress import StageTimer
 from quipukit.source_hash import source_hash
+from quipukit.table import Table
 
 C = TypeVar("C")
 
