@@ -83,6 +83,17 @@ def test_seconds_follow_from_amounts_and_rates(village: Path) -> None:
     assert Step("search", 2 * RATES["answers"], "queries", rate="answers").seconds == 2
 
 
+def test_attackers_that_know_the_mechanism_cost_more(village: Path) -> None:
+    def ranking(*attackers: str) -> Step:
+        (step,) = [one for one in estimate(options(village, attackers=attackers)).steps if one.stage == "rank the log"]
+        return step
+
+    vectors, words, law = ranking("QuIA"), ranking("Lexical"), ranking("Bayes")
+    assert vectors.amount == words.amount == law.amount
+    assert vectors.seconds < words.seconds < law.seconds
+    assert ranking("QuIA", "Bayes").seconds == pytest.approx(vectors.seconds + law.seconds)
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0, "under 1 s"), (1, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (3600, "1 h 0 min")],

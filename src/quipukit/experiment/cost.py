@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quipukit.attackers.base import Attacker
 from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.cells import AttackCell, Cell
@@ -20,6 +21,10 @@ from quipukit.text import tokenize
 # a passage of some sixty words; ranking is counted in (centroid, log entry) pairs.
 RATES = {"words": 30_000.0, "queries": 700.0, "documents": 75.0, "answers": 30_000.0, "pairs": 110e6, "cells": 2.0}
 
+# How many times longer a comparison takes than one of vectors: word by word, and by the law of a mechanism
+# (`python -m benchmarks attackers`; laws that are not in closed form take less).
+_BY_WORDS, _BY_LAW = 3.0, 75.0
+
 # Share of the variants of a sweep that are new texts: strong noise repeats nothing, weak noise nearly everything.
 _NEW_TEXTS = 0.5
 # Share of the answers to variants of one query that no other variant found.
@@ -35,11 +40,12 @@ class Step:
     unit: str
     known: bool = True
     rate: str = ""
+    slower: float = 1.0  # than its rate says
 
     @property
     def seconds(self) -> float:
         """Return how long it is likely to take."""
-        return self.amount / RATES[self.rate or self.unit]
+        return self.amount * self.slower / RATES[self.rate or self.unit]
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class Estimate:
             f"{_joined(plan.options.n)} variants per query, {_joined(depths)} documents each; "
             f"a log of {len(plan.log):,} queries, encoded by {plan.encoder.name}; "
             f"attacked by {_joined(plan.options.attackers)}",
-            "times are for two cores, from measured rates; encoding is nearly all of it",
+            "times are for two cores, from measured rates; encoding, and attackers that know the mechanism, take most",
         ]
         lines += [f"over the network: {self._sent(name)}" for name in plan.options.remote]
         lines += self._log_ceiling()
@@ -121,6 +127,7 @@ def estimate(options: Options, folder: Path | None = None) -> Estimate:
     sent = {text for cell in ready for text in obfuscate.sent(cell)["query"]} if options.remote else set()
     cells = len(missing) + len(unattacked)
     exact = not missing
+    slower = sum(map(_slowness, plan.attackers)) / len(plan.attackers)
     steps = [
         Step("obfuscate", words, "words"),
         Step("search", len(options.systems) * new, "queries", exact, "answers"),
@@ -147,6 +154,7 @@ def estimate(options: Options, folder: Path | None = None) -> Estimate:
             "comparisons",
             True,
             "pairs",
+            slower,
         ),
         Step(
             "rank it after fewer variants",
@@ -154,9 +162,16 @@ def estimate(options: Options, folder: Path | None = None) -> Estimate:
             "comparisons",
             True,
             "pairs",
+            slower,
         ),
     ]
     return Estimate(plan, len(ready), steps, len(sent) + _NEW_TEXTS * variants)
+
+
+def _slowness(attacker: Attacker) -> float:
+    if attacker.knows != "log":
+        return _BY_LAW
+    return _BY_WORDS if type(attacker).sent_vectors is Attacker.sent_vectors else 1.0
 
 
 def _rankings_after_fewer(growth: Growth, ready: Collection[Cell]) -> int:
