@@ -7,7 +7,7 @@ tokenizers and nothing to others.
 import numpy as np
 
 from quipukit.attackers.base import Floats
-from quipukit.attackers.tokens import Ids
+from quipukit.attackers.tokens import Ids, LogTokens
 from quipukit.attackers.wordspace import Slots
 
 ONE_OFF = 0.1
@@ -22,3 +22,14 @@ def length_cost(slots: Slots, lengths: Ids) -> Floats:
     costs[max(0, slots.length - 1) : slots.length + 2] = ONE_OFF
     costs[slots.length] = 0.0
     return costs[lengths]
+
+
+def length_costs(slots: Slots, tokens: LogTokens) -> Floats:
+    """Return what every query of a log loses; computed once for each number of words, and not to be changed."""
+
+    def build() -> Floats:
+        costs = length_cost(slots, tokens.lengths)
+        costs.flags.writeable = False
+        return costs
+
+    return tokens.derived(("length costs", slots.length if slots.agreed else None), build)

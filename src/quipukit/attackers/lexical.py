@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.lengths import length_costs
 from quipukit.attackers.recent import Recent
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Slots
@@ -59,7 +59,7 @@ class Lexical(Attacker):
         products = _products(profile * self._idf, self._tokens.ids, self._tokens.starts)
         scale = self._norms * length
         cosines = np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
-        return cosines - length_cost(Slots.of(sent), self._tokens.lengths)
+        return cosines - length_costs(Slots.of(sent), self._tokens)
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.lengths import length_costs
 from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Slots, WordSpace, unit
@@ -83,7 +83,7 @@ class MaxSim(Attacker):
                 # Points by rows: the largest of every column takes a third of the time of the largest of every row.
                 best[at:stop] = (points @ self._rows[at:stop].T).max(axis=0)
             _make_equal(best, self._before, first, last)
-        return best[self._of_row] - length_cost(slots, self._space.tokens.lengths)
+        return best[self._of_row] - length_costs(slots, self._space.tokens)
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""

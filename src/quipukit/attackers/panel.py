@@ -222,7 +222,11 @@ class Panel:
         held = at_once(len(self.log))
 
         def counting(attacker: Attacker) -> Callable[[tuple[Any, int]], tuple[int, int]]:
-            return lambda pair: count(self._checked(attacker, pair[0]), pair[1])
+            def counted(pair: tuple[Any, int]) -> tuple[int, int]:
+                scores, limits = self._checked(attacker, pair[0])
+                return count(scores, pair[1], limits)
+
+            return counted
 
         for start in range(0, len(places), step):
             for turn, (number, attacker, sent) in enumerate(attackers):
@@ -256,21 +260,22 @@ class Panel:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
         rows, best = [], []
         for scored in attacker.scores_of(sent):
-            scores = self._checked(attacker, scored)[self._places]
+            scores = self._checked(attacker, scored)[0][self._places]
             order = np.lexsort((np.arange(len(scores)), -rounded(scores)))[:top]
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
 
-    def _checked(self, attacker: Attacker, scored: Any) -> Floats:
-        """Return scores in the order of the attackers' log, one for every row."""
+    def _checked(self, attacker: Attacker, scored: Any) -> tuple[Floats, tuple[float, float]]:
+        """Return scores in the order of the attackers' log, one for every row, and the lowest and the highest."""
         scores = np.asarray(scored, np.float64)
-        if scores.shape != (len(self.log),) or not np.isfinite(extremes(scores)).all():
+        limits = extremes(scores) if scores.shape == (len(self.log),) else (np.nan, np.nan)
+        if not np.isfinite(limits).all():
             raise InputError(
                 f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
                 "the log; scores() must return one number per row."
             )
-        return scores
+        return scores, limits
 
     def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
         """Return the vectors of some rows of our log."""

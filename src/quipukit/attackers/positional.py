@@ -63,7 +63,7 @@ class Positional(Attacker):
         for row, counts in enumerate(slots.counts):
             for word, count in counts.items():
                 shares[row, number[word]] = count / counts.total()
-        directions = self._space.directions(words).astype(np.float64)
+        directions = self._space.few_directions(words).astype(np.float64)
         unknown = np.flatnonzero(~directions.any(axis=1))
         # As if every unknown word had a direction of its own.
         means, others = shares @ directions, shares[:, unknown]

@@ -22,18 +22,24 @@ def tolerance(scores: Floats, own: float) -> float:
     >>> tolerance(np.array([0.9, 2e-15, 1e-15]), 1e-15) < 1e-15
     True
     """
-    low, high = extremes(scores)
+    return _tolerance(extremes(scores), own)
+
+
+def _tolerance(limits: tuple[float, float], own: float) -> float:
+    low, high = limits
     return EQUAL * max(abs(own), min(1.0, max(-low, high)) if low < 0 < high else 0.0)
 
 
-def count(scores: Floats, place: int) -> tuple[int, int]:
+def count(scores: Floats, place: int, limits: tuple[float, float] | None = None) -> tuple[int, int]:
     """Return how many scores are higher than the one at a place, and how many others are equal to it.
+
+    ``limits`` are the lowest and the highest score, where they are known.
 
     >>> count(np.array([0.3, 0.1 + 0.2, 0.5, 0.1]), 0)
     (1, 1)
     """
     own = float(scores[place])
-    better, level = _counted(scores, own, tolerance(scores, own))
+    better, level = _counted(scores, own, _tolerance(limits or extremes(scores), own))
     return int(better), int(level) - 1
 
 

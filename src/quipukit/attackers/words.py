@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.lengths import length_costs
 from quipukit.attackers.recent import Recent
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products, unit
@@ -62,5 +62,5 @@ class Words(Attacker):
 
     def _scored(self, part: "tuple[Sent, Singles]") -> Floats:
         sent, (cosines,) = part
-        scores: Floats = cosines[self._space.bags.of_row] - length_cost(Slots.of(sent), self._space.tokens.lengths)
+        scores: Floats = cosines[self._space.bags.of_row] - length_costs(Slots.of(sent), self._space.tokens)
         return scores

@@ -47,6 +47,7 @@ class WordSpace:
         self._map = whitening(vectors) if whitened else None
         self.tokens = tokens
         self.matrix = self.directions(tokens.words)
+        self._few = functools.lru_cache(maxsize=64)(self._of_few)
         self.known: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
 
     @functools.cached_property
@@ -69,7 +70,16 @@ class WordSpace:
         number = {word: row for row, word in enumerate(words)}
         ids = np.array([number[word] for text in texts for word in text], np.int32)
         starts = np.cumsum([0, *map(len, texts)])
-        return unit(_added(self.directions(words), ids, starts))
+        return unit(_added(self.few_directions(words), ids, starts))
+
+    def few_directions(self, words: Sequence[str]) -> Singles:
+        """Return the same as `directions`, for words that one attacker after the other asks for."""
+        return self._few(tuple(words))
+
+    def _of_few(self, words: tuple[str, ...]) -> Singles:
+        found = self.directions(words)
+        found.flags.writeable = False
+        return found
 
     def directions(self, words: Sequence[str]) -> Singles:
         """Return the direction of every word; 0 for a word without a vector."""
