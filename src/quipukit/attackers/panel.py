@@ -111,11 +111,11 @@ class Panel:
 
     def prepare(self, progress: Progress | None = None, names: Sequence[str] | None = None) -> None:
         """Let attackers (all, or some by name) learn the log, unless they know it."""
-        chosen = self._named(names)
+        chosen, rows = self._named(names), len(self.log)
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
-                attacker.prepare(self._known.copied(), part_of(progress, number, 1, len(chosen)))
+                attacker.prepare(self._known.copied(), part_of(progress, number * rows, rows, len(chosen) * rows))
                 _check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
@@ -124,8 +124,10 @@ class Panel:
     ) -> None:
         """Encode what was sent ahead of time, for the attackers that encode; it changes no result."""
         encoders = {id(own): own for one in self._named(names) if (own := getattr(one, "encoder", None)) is not None}
+        distinct = list(dict.fromkeys(texts))
         for number, encoder in enumerate(encoders.values()):
-            encoder.vectors(list(dict.fromkeys(texts)), "query", part_of(progress, number, 1, len(encoders)))
+            part = part_of(progress, number * len(distinct), len(distinct), len(encoders) * len(distinct))
+            encoder.vectors(distinct, "query", part)
 
     def ranks(
         self,
@@ -197,7 +199,7 @@ class Panel:
             if vectors is None or not sent:
                 scored.append((number, attacker, sent))
             else:
-                part = part_of(progress, number, 1, len(chosen))
+                part = part_of(progress, number * len(there), len(there), len(chosen) * len(there))
                 found[number] = self._counts_by_vectors(attacker, vectors, targets, part, executor)
         # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
         # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
@@ -205,7 +207,7 @@ class Panel:
         rounds = [([one], max(1, len(there))) for one in scored if one[1].knows != "log"]
         done = len(chosen) - len(scored)
         for attackers, step in [*rounds, *([(alike, at_once(len(self.log)))] if alike else [])]:
-            part = part_of(progress, done, len(attackers), len(chosen))
+            part = part_of(progress, done * len(there), len(attackers) * len(there), len(chosen) * len(there))
             done += len(attackers)
             self._count_scores(attackers, self._places[targets].tolist(), step, found, part)
         return found

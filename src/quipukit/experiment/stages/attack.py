@@ -81,12 +81,14 @@ class Attack(Stage[AttackCell]):
             mine = [cell.cell for cell in missing if cell.attacker == number]
             if not mine:
                 continue
-            with timer.stage("encoding the log", "queries") as progress:
-                panel.prepare(progress, [name])
-            with timer.stage("encoding obfuscated queries", "queries") as progress:
-                texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
-                panel.encode(list(texts), progress, [name])
             attacker = panel.attackers[number]
+            encodes = getattr(attacker, "encoder", None) is not None
+            with timer.stage("encoding the log" if encodes else f"learning the log ({name})", "queries") as progress:
+                panel.prepare(progress, [name])
+            if encodes:
+                with timer.stage("encoding obfuscated queries", "queries") as progress:
+                    texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
+                    panel.encode(list(texts), progress, [name])
             if attacker.log_vectors is None and attacker.knows == "log":
                 for cell in mine:
                     to_score.setdefault(cell, []).append(number)
