@@ -158,6 +158,8 @@ def quipu_lines(risks: pd.DataFrame) -> list[str]:
     both = names.merge(points, on=["mechanism", "position"])
     lines = [
         "QuIPU with the utility of the paper: against QuIA as the paper prints it, and against the strongest attacker.",
+        "The score is a signed area between a mechanism's settings and the diagonal. Where all settings lie in one "
+        "place, as those of WBB do (found always, whatever epsilon), it is near 0, and its sign says nothing.",
         "",
         "| mechanism | printed P@1 | R@10 | RR | strongest P@1 | R@10 | RR |",
         "|---|---|---|---|---|---|---|",

@@ -14,6 +14,7 @@ import quipukit as qk
 from quipukit.collections.files import Folder
 from quipukit.errors import InputError
 from quipukit.frames import NEED
+from quipukit.measures.intervals import mean_intervals
 from quipukit.measures.need import ndcg, need_means
 from tests.measures.topical import QUERIES, TOPICS, WORDS, Topical, guesses, sent
 
@@ -169,7 +170,27 @@ def test_only_the_best_guess_counts() -> None:
 def test_several_attackers_have_rows_of_their_own() -> None:
     both = pd.concat([guesses(QUERIES, "Good"), guesses({"q1": WORDS[2][0]}, "Bad")], ignore_index=True)
     means = need_means(measured(guesses=both)).set_index("attacker")["leakage"]
-    assert means["Good"] == 1 and means["Bad"] == 0
+    assert means["Good"] == 1 and means["Bad"] == 0 and means["strongest"] == 1
+
+
+def test_intervals_hold_the_mean_and_those_of_the_strongest_hold_for_all_attackers() -> None:
+    """The strongest is chosen by looking: its interval is that of an attacker at a level divided by their number."""
+    scores = {"One": [0.2, 0.9, 0.4, 0.6], "Two": [0.1, 0.3, 0.2, 0.4]}
+    row = {"mechanism": "CMP", "parameter": "epsilon", "value": 1.0, "guesser": "Guess", "similarity": np.nan}
+    rows = pd.DataFrame(
+        [
+            {**row, "attacker": name, "qid": str(q), "leakage": x}
+            for name, own in scores.items()
+            for q, x in enumerate(own)
+        ]
+    )
+    means = need_means(rows).set_index("attacker")
+    assert (means["low"] < means["leakage"]).all() and (means["leakage"] < means["high"]).all()
+    low, high = mean_intervals(np.array(scores["One"])[:, None], 1 - 0.05 / 2, hits=False)
+    assert means.loc["strongest", ["leakage", "low", "high"]].tolist() == pytest.approx([0.525, low[0], high[0]])
+    assert means.loc["One", "low"] > low[0] and means.loc["One", "high"] < high[0]
+    missing = need_means(rows.assign(leakage=np.nan))
+    assert missing[["low", "high"]].isna().all(axis=None) and "strongest" not in set(missing["attacker"])
 
 
 def test_faults_name_the_fix() -> None:

@@ -26,6 +26,7 @@ from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.frames import NEED, QUERIES, SETTING, with_setting
 from quipukit.measures.guessers import CONSENSUS, GUESS, Consensus, Guess, Key, ScoredList, own_lists
+from quipukit.measures.intervals import LEVEL, mean_intervals
 from quipukit.measures.similarity import Encodes, text_cosines
 from quipukit.measures.strongest import STRONGEST
 from quipukit.measures.utility import relevant_documents
@@ -107,11 +108,13 @@ def need_leakage(
     return NEED.check(need_table(parts))
 
 
-def need_means(need: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of every setting and guesser.
+def need_means(need: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+    """Return the mean of every setting and guesser, and where several attackers guess, of the strongest of them.
 
     Columns: mechanism, parameter, value, guesser, attacker, leakage, similarity, queries (over how many the mean of
-    leakage goes) and left_out (queries whose own list finds nothing relevant).
+    leakage goes), left_out (queries whose own list finds nothing relevant), low and high (an interval for the mean of
+    leakage over queries like these). The strongest is the attacker whose guesses leak most at a setting; its interval
+    holds for all attackers at once.
 
     >>> one = {"mechanism": "CMP", "parameter": "epsilon", "value": 1.0, "guesser": "Consensus", "attacker": ""}
     >>> rows = {"qid": ["1", "2", "3"], "leakage": [0.5, 1.0, np.nan], "similarity": np.nan}
@@ -123,22 +126,31 @@ def need_means(need: pd.DataFrame) -> pd.DataFrame:
     answered = measured[measured["measured"]].groupby([*_BY], sort=False)["qid"].nunique()
     means = grouped[["leakage", "similarity"]].mean()
     counts = answered.reindex(means.index, fill_value=0).to_numpy()
-    return means.assign(queries=counts, left_out=grouped["qid"].nunique().to_numpy() - counts).reset_index()
-
-
-def with_strongest(means: pd.DataFrame) -> pd.DataFrame:
-    """Add, where several attackers guess, the one whose guesses leak most at each setting, as the strongest.
-
-    >>> row = {"mechanism": "CMP", "parameter": "epsilon", "value": 1.0, "guesser": "Guess"}
-    >>> both = pd.DataFrame([{**row, "attacker": name, "leakage": x} for name, x in (("QuIA", 0.2), ("Words", 0.4))])
-    >>> with_strongest(both)[["attacker", "leakage"]].values.tolist()
-    [['QuIA', 0.2], ['Words', 0.4], ['strongest', 0.4]]
-    """
-    guessed = means[(means["guesser"] == GUESS) & means["leakage"].notna()]
-    if guessed["attacker"].nunique() < 2:
+    means = means.assign(queries=counts, left_out=grouped["qid"].nunique().to_numpy() - counts)
+    means = means.join(_intervals(need, level)).reset_index()
+    guessed = need[need["guesser"] == GUESS]
+    rivals = guessed["attacker"].nunique()
+    if rivals < 2:
         return means
-    best = guessed.loc[guessed.groupby(list(SETTING), sort=False)["leakage"].idxmax()]
-    return pd.concat([means, best.assign(attacker=STRONGEST)], ignore_index=True)
+    several = _intervals(guessed, 1 - (1 - level) / rivals).groupby(list(SETTING), sort=False).max().reset_index()
+    candidates = means[(means["guesser"] == GUESS) & means["leakage"].notna()]
+    best = candidates.loc[candidates.groupby(list(SETTING), sort=False)["leakage"].idxmax()]
+    strongest = best.drop(columns=["low", "high"]).merge(several, on=list(SETTING)).assign(attacker=STRONGEST)
+    return pd.concat([means, strongest], ignore_index=True)
+
+
+def _intervals(need: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Return ends of an interval for the mean leakage of every setting and guesser; nothing where none is known.
+
+    Columns with the same queries are done at once: betting costs little more for many than for one.
+    """
+    known = need[need["leakage"].notna()]
+    table = known.groupby([*_BY, "qid"], sort=False)["leakage"].mean().unstack("qid")
+    parts = []
+    for _, alike in table.groupby(list(map(bytes, table.notna().to_numpy())), sort=False):
+        low, high = mean_intervals(alike.dropna(axis=1).to_numpy().T, level, hits=False)
+        parts.append(pd.DataFrame({"low": low, "high": high}, index=alike.index))
+    return pd.concat(parts) if parts else pd.DataFrame({"low": [], "high": []}, index=table.index)
 
 
 def with_need(points: pd.DataFrame, need: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from quipukit.report.palette import Look
 from quipukit.report.plane_figures import CORNERS
 from quipukit.report.table_model import typeset
 from quipukit.report.views import View
-from quipukit.report.wording import risk_name, scores_text
+from quipukit.report.wording import risk_axis, risk_name, scores_text
 from quipukit.specs import format_value
 
 # Where plotly can put a label beside a point, and the direction of that place.
@@ -53,7 +53,8 @@ def _view(view: View, examples: bool) -> dict[str, Any]:
         "judged": view.judged,
         "measure": view.measure,
         "attackers": [
-            {"name": label, "risk": risk_name(label)} for label in dict.fromkeys([*view.headlines, *view.labels])
+            {"name": label, "risk": risk_name(label), "axis": risk_axis(label)}
+            for label in dict.fromkeys([*view.headlines, *view.labels])
         ],
         "several": len(view.attackers) > 1,
         "mechanisms": [_mechanism(view, name) for name in view.mechanisms],

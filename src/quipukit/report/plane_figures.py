@@ -11,7 +11,7 @@ from quipukit.report.labels import Box, along, around, group, place
 from quipukit.report.palette import Look
 from quipukit.report.table_model import typeset
 from quipukit.report.views import View
-from quipukit.report.wording import risk_name, scores_text
+from quipukit.report.wording import risk_axis, scores_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def panels(view: View, label: str, looks: Mapping[str, Look]) -> "Figure":
             _label(axes, curve, looks[name], boxes, radii=(3, 6, 10, 15, 21, 28, 36), size=6, label_all=True)
         marks = zip(("+", "\N{MULTIPLICATION SIGN}"), view.references, strict=False)
         legend = "".join(f"      {mark} {safe(name)}" for mark, name in marks)
-        text = f"risk against the {label} persona ({risk_name(label)}){legend}"
+        text = f"{risk_axis(label)}{legend}"
         figure.supxlabel(text, fontsize=8, x=0.5 + 0.2 / width, y=0.08 / height, va="bottom")
         figure.supylabel(f"utility ({safe(view.measure)})", fontsize=8, x=0.08 / width, ha="left")
         return figure
@@ -93,7 +93,7 @@ def _frame(axes: "Axes", view: View, label: str, small: bool = False) -> list[An
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.9, dashes=(5, 3), zorder=1.5)
     if small:
         return []
-    axes.set_xlabel(f"risk against the {label} persona ({risk_name(label)})")
+    axes.set_xlabel(risk_axis(label))
     axes.set_ylabel(f"utility ({safe(view.measure)})")
     drawn = []
     for x, y, text in CORNERS:

@@ -13,7 +13,7 @@ from quipukit.errors import InputError
 from quipukit.frames import SETTING, by_parameter
 from quipukit.measures.bootstrap import Score, compare
 from quipukit.measures.intervals import LEVEL, Floats, tail
-from quipukit.measures.need import with_need, with_strongest
+from quipukit.measures.need import with_need
 from quipukit.measures.points import means_with_intervals
 from quipukit.measures.points import points as join_points
 from quipukit.measures.quipu import quipu_table
@@ -171,7 +171,7 @@ class View:
     @functools.cached_property
     def need(self) -> pd.DataFrame:
         """Return the mean need leakage of every setting and guesser, the strongest of several among them."""
-        return with_strongest(self.result.need_leakage(self.system))
+        return self.result.need_leakage(self.system)
 
     @functools.cached_property
     def ceilings(self) -> pd.DataFrame:

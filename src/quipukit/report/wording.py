@@ -29,6 +29,17 @@ def against(label: str) -> str:
     return f"Against the strongest attacker, {persona}" if attacker == STRONGEST else f"Against the {label} persona"
 
 
+def risk_axis(label: str) -> str:
+    """Return the title of an axis of risks.
+
+    >>> risk_axis("lazy"), risk_axis("strongest active")
+    ('risk against the lazy persona (P@1)', 'risk against the strongest attacker, active persona (R@10)')
+    """
+    attacker, _, persona = label.rpartition(" ")
+    whom = f"strongest attacker, {persona}" if attacker == STRONGEST else label
+    return f"risk against the {whom} persona ({risk_name(label)})"
+
+
 def scores_text(row: Mapping[str, Any]) -> list[str]:
     """Return QuIPU and hypervolume of a row of `View.scores`, each with its interval where it has one."""
     scores = {"QuIPU": ("quipu", "low", "high"), "HV": ("hypervolume", "hypervolume_low", "hypervolume_high")}

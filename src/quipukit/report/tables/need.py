@@ -4,11 +4,11 @@ from typing import Any
 
 from quipukit.frames import by_parameter
 from quipukit.measures.guessers import CONSENSUS
-from quipukit.report.table_model import Cell, ReportTable, number
+from quipukit.report.table_model import Cell, ReportTable, interval, number
 from quipukit.report.tables.rows import MISSING, Rows, grouped, named_frame, setting_text, sweep_text
 from quipukit.report.views import View
 
-_STRONGEST = " Strongest: of all attackers, the one whose guesses leak most at the setting."
+_STRONGEST = " Strongest: of all attackers, the one whose guesses leak most at the setting; its interval holds for all."
 
 
 def need(view: View) -> ReportTable:
@@ -36,6 +36,7 @@ def need(view: View) -> ReportTable:
                 None,
                 [
                     need_text(view),
+                    "The intervals are 95 % over queries.",
                     "Similarity: the mean cosine of the best guess and the original.",
                     sweep_text(view),
                 ],
@@ -59,4 +60,7 @@ def need_text(view: View) -> str:
 
 
 def _cell(by_guesser: dict[str, dict[str, Any]], guesser: str, column: str) -> Cell:
-    return Cell(number(by_guesser[guesser][column])) if guesser in by_guesser else MISSING
+    if guesser not in by_guesser:
+        return MISSING
+    row = by_guesser[guesser]
+    return Cell(number(row[column]), small=(interval(row["low"], row["high"]),) if column == "leakage" else ())

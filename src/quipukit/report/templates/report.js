@@ -91,10 +91,10 @@
       marker: { symbol: number % 2 ? "x-thin" : "cross-thin", size: 11, line: { color: color("--ink"), width: 2 } },
       hovertext: one.values.map((_, place) => hover(one, place, who)), hoverinfo: "text", cliponaxis: false,
     }));
-    const risk = view().attackers.find((one) => one.name === who).risk;
+    const title = view().attackers.find((one) => one.name === who).axis;
     const range = { range: [-0.04, 1.04], dtick: 0.2 };
     Plotly.react(plot, traces, layout({
-      xaxis: { ...axis(`risk against the ${escaped(who)} persona (${escaped(risk)})`), ...range },
+      xaxis: { ...axis(escaped(title)), ...range },
       yaxis: { ...axis(`utility (${escaped(view().measure)})`), ...range },
       annotations: [{ x: 0.86, y: 0.86, text: "boundary", textangle: -45, showarrow: false, font: { size: 11, color: soft }, yshift: -10, xshift: 6 }],
     }), config);
