@@ -9,6 +9,7 @@ from quipukit.attackers.base import Sent
 from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.evidence import SLIP, posterior_over_laws
 from quipukit.attackers.laws import Laws
+from quipukit.attackers.logsites import Observed
 from quipukit.errors import SpecError
 from tests.attackers import small, toy
 
@@ -33,6 +34,13 @@ def test_it_is_the_mean_over_mechanisms_and_their_values():
     expected = np.log(np.sum(by_hand, axis=0))
     assert scores - scores[0] == pytest.approx(expected - expected[0], abs=1e-6)
     assert evidence == pytest.approx([np.log(joint.sum()) for joint in by_hand])
+
+
+def test_what_was_sent_is_counted_once_for_all_values(monkeypatch):
+    families, counted, count = laws(("SanText@1", "SanText@4", "SanText@9")), [], Observed.of
+    monkeypatch.setattr(Observed, "of", lambda sites, texts: counted.append(texts) or count(sites, texts))
+    posterior_over_laws(families, ("cat",), PRIOR)
+    assert counted == [("cat",)]
 
 
 def test_what_a_mechanism_cannot_send_speaks_against_it():

@@ -78,6 +78,11 @@ def test_the_log_that_attackers_get_does_not_tell_what_was_injected(seen) -> Non
     }
 
 
+def test_capitals_of_an_original_do_not_put_it_first(seen) -> None:
+    Panel([Watching()], LOG.completed(["Zebra Crossing"])).prepare()
+    assert seen[0].texts == ["apple tart", "cat food", "dog", "Zebra Crossing", "zebra fish"]
+
+
 @pytest.mark.parametrize(
     ("attacker", "setting"),
     [

@@ -56,6 +56,18 @@ def test_in_the_harness_it_finds_the_kind_of_query_and_nothing_else():
     assert ranks["log_rank"].median() >= 10  # but not which of them
 
 
+def test_how_a_query_is_written_tells_nothing():
+    plain = [*small.queries(60), "what is bab?", "2 bab"]
+    odd = [*small.queries(60), "WHAT is bab\uff1f ", "\u00b2 bab"]  # the same queries: a wide question mark, a raised 2
+    others = tuple(questions(10))
+    scores = []
+    for texts in (plain, odd):
+        style = Style(vectors=small.vectors())
+        style.prepare(KnownLog(texts, np.ones(len(texts), np.int64)))
+        scores.append(style.scores(Sent(("bab",), others=others)).tolist())
+    assert scores[0] == scores[1]
+
+
 @pytest.mark.parametrize("texts", [[], ["", "what is"]])
 def test_small_logs(texts):
     style = Style(vectors=small.vectors())

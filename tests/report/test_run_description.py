@@ -55,11 +55,12 @@ def test_a_depth_that_depends_on_n_is_listed() -> None:
 def test_every_attacker_is_named() -> None:
     result = make_result(queries=4)
     assert dict(run_description(result))["Attack"].startswith(
-        "QuIA (the centroid of a query's variants ranks the log);"
+        "QuIA (the centroid of a query's variants ranks the log); that is the attacker of the QuIPU paper alone, and "
+        "stronger ones find more; log"
     )
     both = dataclasses.replace(
         result,
         ranks=pd.concat([result.ranks, result.ranks.assign(attacker="Mine")], ignore_index=True),
     )
-    assert "ranks the log) and Mine;" in dict(run_description(both))["Attack"]
+    assert "ranks the log) and Mine; log" in dict(run_description(both))["Attack"]
     assert "measured with QuIA and Mine" in limits([both])[0]

@@ -31,7 +31,9 @@ def posterior_over_laws(
     for family in families:
         of_family = np.full(len(log_prior), -np.inf)
         for law in family:
-            sites, observed = seen.setdefault(id(law.sites), (law.sites, Observed.of(law.sites, texts)))
+            if id(law.sites) not in seen:
+                seen[id(law.sites)] = (law.sites, Observed.of(law.sites, texts))
+            sites, observed = seen[id(law.sites)]
             group = sites.of_length(observed.length)
             if not len(group.queries):
                 continue

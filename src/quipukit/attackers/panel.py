@@ -77,8 +77,9 @@ class Panel:
         if not self.names:
             raise InputError("no attacker is given; name at least one, for instance QuIA.")
         check_distinct(self.attackers)
-        # places[row] is where a row of our log stands in the attackers' log.
-        order = sorted(range(len(log)), key=log.texts.__getitem__)
+        # places[row] is where a row of our log stands in the attackers' log. By identity: how a query is written (in
+        # capitals, say) depends on who came first, and may tell the originals.
+        order = [log.rows[identity] for identity in sorted(log.rows)]
         self._places = np.empty(len(log), np.int64)
         self._places[order] = np.arange(len(log))
         # An original that was added looks like the rarest query of the log: a count of its own would give it away.

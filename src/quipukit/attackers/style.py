@@ -131,8 +131,8 @@ def _weighted(features, direction):  # type: ignore[no-untyped-def]
 def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
     """Return what queries look like, their words aside: how long they are, of what kind, how they are written.
 
-    Not their case: two texts that differ in case alone are one query, written as whoever came first wrote it, and that
-    may be the one who completed the log.
+    As their keys have it, not as they are written: two texts that differ in case or in forms of characters alone are
+    one query, written as whoever came first wrote it, and that may be the one who completed the log.
     """
     forms = room((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 4))
     forms[:] = 0
@@ -146,7 +146,7 @@ def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
     small = np.array([word in _SMALL for word in tokens.words] or [False])
     forms[:, -4] = np.bincount(owner, letters[tokens.ids], len(texts)) / words / 10
     forms[:, -3] = np.bincount(owner, small[tokens.ids], len(texts)) / words
-    forms[:, -2:] = [(text.rstrip().endswith("?"), bool(_DIGIT.search(text))) for text in texts] or 0
+    forms[:, -2:] = [(one.endswith("?"), bool(_DIGIT.search(one))) for one in map(key, texts)] or 0
     return forms
 
 

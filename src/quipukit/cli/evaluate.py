@@ -43,7 +43,11 @@ def evaluate(
     ),
     output: Path | None = typer.Option(None, "-o", "--output", help="Folder for the result; resumes an existing run."),
     resume: Path | None = typer.Option(None, "--resume", help="Resume the experiment of this folder, as it was begun."),
-    preset: str | None = typer.Option(None, help="A published setup: quipu2025 or ecir2024; other options override."),
+    preset: str | None = typer.Option(
+        None,
+        help="A published setup, with the attacker of its paper (QuIA) alone: quipu2025 or ecir2024; other options "
+        "override.",
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan with its estimated cost, and stop."),
     queries: Path | None = typer.Option(None, help="The queries to hide. [the collection's]"),
     qrels: Path | None = typer.Option(None, help="Judgments in TREC's format. [the collection's]"),
@@ -102,6 +106,11 @@ def evaluate(
         folder, options = resume, None
     else:
         options, placed = _options(context.params)
+        if preset and not attackers:
+            say(
+                f"note: the preset {preset} reproduces the attacker of its paper, {' '.join(options.attackers)} alone; "
+                "stronger ones find more: --attackers panel Bayes"
+            )
         if dry_run:
             _show_estimate(options, output, placed)
             return

@@ -158,6 +158,8 @@ def _attack(attackers: Sequence[str], log: Mapping[str, Any], encoder: Mapping[s
     # What QuIA does is known; any other attacker is known by its name.
     names = ["QuIA (the centroid of a query's variants ranks the log)" if one == "QuIA" else one for one in attackers]
     parts = [join(names)]
+    if list(attackers) == ["QuIA"]:
+        parts.append("that is the attacker of the QuIPU paper alone, and stronger ones find more")
     if log.get("size"):
         parts.append(f"log {log.get('name', '')} of {log['size']:,} queries")
     if "in_log" in log or "injected" in log:
