@@ -59,6 +59,48 @@ class LocalDP(Guarantee):
 
 
 @dataclass(frozen=True)
+class WithinGroup(Guarantee):
+    """What is sent is a function of the query's group alone: all queries of a group look the same, however often asked.
+
+    No attacker succeeds more often than the prior allows *within* a group: for queries drawn from a prior, with the
+    probability of the group's most likely query (one guess) or of its ten most likely ones (ten guesses). With a
+    uniform prior this is 1 / k and 10 / k. For one particular query, or under another prior, nothing follows; and the
+    group itself, which is a topic, is released.
+    """
+
+    k: int  # queries of the pool in the smallest group
+    pool: str
+
+    def __str__(self) -> str:
+        return (
+            f"indistinguishable among {self.k:,} or more queries of the pool {self.pool}, however often it is asked "
+            "(the group, a topic, is released; queries outside the pool share a group with them)"
+        )
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """Return what is promised, sentence by sentence."""
+        return (
+            f"All queries of one group, {self.k:,} or more of the pool {self.pool}, send the same texts: what the "
+            "engine sees does not tell them apart, however often one of them is asked.",
+            f"For a query drawn uniformly from the pool, one guess is right with probability {1 / self.k:.3g} at most, "
+            f"ten guesses with {min(1.0, 10 / self.k):.3g}.",
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Return what is not promised, sentence by sentence."""
+        return (
+            "The topic is released: which group it is.",
+            "Nothing follows for one particular query, or under another prior: who knows what this user is likely to "
+            "ask, or how, ranks the group by that.",
+            "Related queries in a row narrow it down: a session is not covered.",
+            "A query outside the pool shares its group with those of the attacker's log that fall there: maybe few.",
+            "When, and how often, something is asked is seen.",
+        )
+
+
+@dataclass(frozen=True)
 class NoGuarantee(Guarantee):
     """Nothing is promised, and why."""
 
@@ -109,6 +151,9 @@ def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     sums: dict[Guarantee, Guarantee] = {}
     for owner, one in releases:
         if not isinstance(one, MetricDP | LocalDP):
+            if len(releases) > 1 and all(isinstance(each, WithinGroup) for _, each in releases):
+                # Groups of one pool need not be nested: what two of them share may be a single query.
+                return NoGuarantee("a query in two groups is known to be in both, and those may share few")
             return one if len(releases) == 1 else NoGuarantee(f"{owner} has none")
         kind = replace(one, epsilon=0)
         known = sums.get(kind, kind)

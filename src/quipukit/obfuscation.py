@@ -28,7 +28,11 @@ _LEAST_QUERIES, _MOST_QUERIES = 4, 1024
 
 
 def mechanism(
-    name: "str | Spec | Mechanism", vectors: Any = None, wordnet: Any = None, collection: Any = None
+    name: "str | Spec | Mechanism",
+    vectors: Any = None,
+    wordnet: Any = None,
+    collection: Any = None,
+    cover: Any = None,
 ) -> Mechanism:
     """Bind a spec to its resources; what is not given is the default one, loaded when it is needed."""
     if isinstance(name, Mechanism):
@@ -43,7 +47,7 @@ def mechanism(
         raise SpecError(f"{cls.name} has no privacy parameter; write {wanted.family}.")
     if cls.parameter:
         options[cls.parameter] = wanted.value
-    given = {"vectors": vectors, "wordnet": wordnet, "collection": collection}
+    given = {"vectors": vectors, "wordnet": wordnet, "collection": collection, "cover": cover}
     fields = {field for field in RESOURCES if field in cls.__dataclass_fields__}
     return cls(**options, **{field: given[field] for field in fields if given[field] is not None})
 
@@ -75,6 +79,7 @@ def obfuscate(
     vectors: Any = None,
     wordnet: Any = None,
     collection: Any = None,
+    cover: Any = None,
     seed: int | None = None,
     noise: Noise = "independent",
     progress: Progress | None = None,
@@ -98,7 +103,7 @@ def obfuscate(
     >>> obfuscate(["a cat"], "Identity", n=1)["query"].tolist()
     ['a cat']
     """
-    mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection)
+    mechanisms = bind(specs, vectors=vectors, wordnet=wordnet, collection=collection, cover=cover)
     done = obfuscate_with_notes(queries, mechanisms, n, seed=seed, noise=noise, progress=progress, executor=executor)
     return done.remembered()
 

@@ -75,6 +75,7 @@ _MECHANISMS = {
     "WBB": "quipukit.mechanisms.wbb:WBB",
     "AEA": "quipukit.mechanisms.aea:AEA",
     "FEA": "quipukit.mechanisms.fea:FEA",
+    "Cover": "quipukit.mechanisms.cover:Cover",
     "Identity": "quipukit.mechanisms.identity:Identity",
     "Random": "quipukit.mechanisms.random:Random",
 }

@@ -19,7 +19,7 @@ from quipukit.attackers.noiselaws import NoiseLaw
 from quipukit.attackers.posterior import log_mean_exp, over_positions, scores_of_posterior
 from quipukit.attackers.tables import WordLaw
 from quipukit.errors import SpecError
-from quipukit.mechanisms.base import Mechanism, check_whole
+from quipukit.mechanisms.base import Mechanism, QueryLaw, check_whole
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
@@ -91,7 +91,9 @@ class Bayes(Attacker):
         self._laws.prepare([one for several in mechanisms.values() for one in several])
         laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
         self._verbatim = {setting for setting, several in mechanisms.items() if any(map(is_identity, several))}
-        warn_unknown(self.name, [one for one in batch if not laws[one.setting] and one.setting not in self._verbatim])
+        self._whole = {setting: self._query_laws(several) for setting, several in mechanisms.items()}
+        known = {setting for setting in mechanisms if laws[setting] or self._whole[setting]} | self._verbatim
+        warn_unknown(self.name, [one for one in batch if one.setting not in known])
         if self.cells:
             # One after the other: the scans of a set's words are what runs in threads.
             yield from (self._scored(one, laws[one.setting]) for one in batch)
@@ -107,6 +109,10 @@ class Bayes(Attacker):
                 lambda one: posterior_over_laws(families, one.texts, self._log_prior)[0], batch[start : start + _BATCH]
             )
 
+    def _query_laws(self, mechanisms: Sequence[Mechanism]) -> list[QueryLaw]:
+        laws = [self._laws.query_law(one) for one in mechanisms]
+        return [law for law in laws if law is not None]
+
     def _known_laws(self, mechanisms: Sequence[Mechanism]) -> list[WordLaw]:
         laws = [self._laws.law(one) for one in mechanisms]
         return [law for law in laws if law is not None]
@@ -116,6 +122,8 @@ class Bayes(Attacker):
             differ = self._laws.texts_that_differ(sent.texts)
             every = np.arange(len(differ))
             return scores_of_posterior(self._log_prior, every, np.zeros(len(differ)), differ, np.zeros_like(every))
+        if whole := self._whole[sent.setting]:
+            return self._of_whole_queries(sent, whole)
         if not laws:
             return np.zeros(len(self._log_prior))
         sites = laws[0].sites
@@ -134,6 +142,15 @@ class Bayes(Attacker):
         if self.cells and isinstance(laws[0], NoiseLaw) and len(group.queries):
             return self._refined(scores, seen, group, laws[0])
         return scores
+
+    def _of_whole_queries(self, sent: Sent, laws: Sequence[QueryLaw]) -> Floats:
+        """Return the log-posterior by laws of whole queries; those that cannot have sent the texts come last."""
+        likelihoods = np.array([law.log_likelihoods(sent.texts) for law in laws])
+        impossible = np.isneginf(likelihoods).all(axis=0)
+        likelihood = log_mean_exp(np.where(impossible, 0.0, likelihoods))
+        every = np.arange(len(likelihood))
+        violations = np.asarray(impossible, np.float64)
+        return scores_of_posterior(self._log_prior, every, likelihood, violations, np.zeros_like(every))
 
     def _refined(self, scores: Floats, seen: Observed, group: OfLength, law: NoiseLaw) -> Floats:
         """Score the best candidates by estimates of the law itself."""

@@ -15,8 +15,8 @@ from quipukit.attackers.logsites import Floats, LogSites, Observed
 from quipukit.attackers.noiselaws import NoiseLaw, Responses
 from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
-from quipukit.errors import QuipukitError
-from quipukit.mechanisms.base import Mechanism
+from quipukit.errors import NoClosedForm, QuipukitError
+from quipukit.mechanisms.base import Mechanism, QueryLaw
 from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.perturbation import Perturbation
@@ -46,6 +46,9 @@ class Laws:
         self._neighborhoods: dict[Hashable, Neighborhoods] = {}
         self._responses: dict[int, Responses] = {}
         self._laws: dict[Hashable, WordLaw | None] = {}
+        self._query_laws: dict[
+            Hashable, tuple[Mechanism, QueryLaw | None]
+        ] = {}  # which keeps the mechanism's id its own
         self._lock = threading.Lock()
         self.words = self.unknown_words = 0  # since the last warning
 
@@ -90,6 +93,18 @@ class Laws:
         if key not in self._laws:
             self._laws[key] = self._made(mechanism)
         return self._laws[key]
+
+    def query_law(self, mechanism: Mechanism) -> QueryLaw | None:
+        """Return the law of a mechanism that looks at queries as a whole; None where none is known."""
+        if isinstance(mechanism, WordMechanism):
+            return None
+        key = (id(mechanism), mechanism.spec)
+        if key not in self._query_laws:
+            try:
+                self._query_laws[key] = mechanism, mechanism.query_law(self._texts)
+            except NoClosedForm:
+                self._query_laws[key] = mechanism, None
+        return self._query_laws[key][1]
 
     def _made(self, mechanism: WordMechanism) -> WordLaw | None:
         sites = self.sites(mechanism)

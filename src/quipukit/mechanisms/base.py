@@ -19,7 +19,7 @@ from quipukit.specs import Option, Spec, format_value
 if TYPE_CHECKING:
     from quipukit.vectors.store import Vectors
 
-RESOURCES = ("vectors", "wordnet", "collection")
+RESOURCES = ("vectors", "wordnet", "collection", "cover")
 MOST_VARIANTS = 1_000_000
 EPSILON_RANGE = (1e-6, 1e6)
 EPSILON_GRID = (1.0, 5.0, 10.0, 12.5, 15.0, 17.5, 20.0, 25.0, 30.0, 50.0)
@@ -71,6 +71,13 @@ class WordLaw:
     rows: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     itself: float  # P(x | x)
+
+
+class QueryLaw(Protocol):
+    """What an attacker that knows a mechanism knows about some queries, the candidates."""
+
+    def log_likelihoods(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return ln P(texts | candidate) for each, up to a constant; minus infinity where they cannot come from it."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,10 @@ class Mechanism(ABC):
     def word_law(self, word: str) -> "WordLaw":
         """Return the law of a word's output, where a closed form exists."""
         raise NoClosedForm(f"{self.name} has no closed form for P(output | input); estimate it by sampling.")
+
+    def query_law(self, candidates: "Sequence[str]") -> "QueryLaw":
+        """Return the law of what is sent for each of some queries, where it is known for queries as a whole."""
+        raise NoClosedForm(f"{self.name} has no closed form for what it sends for a query.")
 
     @classmethod
     def shared_resources(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,46 @@
+"""What a query is like, as a vector: what it means, and, to a degree, how it is written."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.covers.forms import forms
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Description:
+    """An encoder by name, and how much the form of a query counts beside its meaning (0: not at all).
+
+    >>> Description("static:default", 0.5).of(["what is a cat", "cat food"]).shape[0]
+    2
+    """
+
+    encoder: str = "minilm"
+    form: float = 0.0
+
+    @property
+    def identity(self) -> list[Any]:
+        """Return what a file keeps of it."""
+        return [self.encoder, self.form]
+
+    def of(self, texts: Sequence[str]) -> Singles:
+        """Return a line for every query."""
+        return self.joined(self._encoder.encode(list(texts)), texts)
+
+    def joined(self, encodings: Singles, texts: Sequence[str]) -> Singles:
+        """Return encodings with the form of the queries beside them, where it counts."""
+        if not self.form:
+            return np.asarray(encodings, np.float32)
+        return np.concatenate([encodings, np.float32(self.form) * forms(texts)], axis=1).astype(np.float32)
+
+    @functools.cached_property
+    def _encoder(self) -> Encoder:
+        return load_encoder(self.encoder)
