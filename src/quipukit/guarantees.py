@@ -115,6 +115,27 @@ class NoGuarantee(Guarantee):
 
 
 @dataclass(frozen=True)
+class ForAllVariants(Guarantee):
+    """A guarantee of all variants of a query together, however many there are: they share one budget.
+
+    >>> print(ForAllVariants(MetricDP(10)), "|", ForAllVariants(MetricDP(10)).composed(50))
+    10-metric DP (euclidean) per word, for all variants together | 10-metric DP (euclidean) per word
+    """
+
+    whole: Guarantee
+
+    def composed(self, n: int) -> Guarantee:
+        return self.whole
+
+    @property
+    def private(self) -> bool:
+        return self.whole.private
+
+    def __str__(self) -> str:
+        return f"{self.whole}, for all variants together"
+
+
+@dataclass(frozen=True)
 class Together(Guarantee):
     """Several guarantees that hold at once about one query and add up to no single number."""
 
@@ -129,6 +150,8 @@ class Together(Guarantee):
 
 def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     """Return what releases about one query promise together; each comes with the owner of its noise.
+
+    Where n variants are sent of each, compose the guarantees first: some do not grow with n.
 
     Independent releases of one kind (the same metric or group, the same scope) add their epsilons; others are listed
     separately, because a bound on one distance does not bound another. A metric goes by its name, so all releases must
@@ -149,7 +172,8 @@ def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
     if len(set(owners)) < len(owners):
         return NoGuarantee("settings that share their noise have no finite joint guarantee")
     sums: dict[Guarantee, Guarantee] = {}
-    for owner, one in releases:
+    for owner, release in releases:
+        one = release.whole if isinstance(release, ForAllVariants) else release
         if not isinstance(one, MetricDP | LocalDP):
             if len(releases) > 1 and all(isinstance(each, WithinGroup) for _, each in releases):
                 # Groups of one pool need not be nested: what two of them share may be a single query.

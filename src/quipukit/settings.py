@@ -1,10 +1,12 @@
 """Setting: a mechanism at one value of its parameter, and how many variants it sends."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from quipukit.specs import format_value
+from quipukit.errors import SpecError
+from quipukit.specs import format_value, parse
 
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
@@ -20,6 +22,30 @@ def setting_name(mechanism: str, parameter: str, value: float) -> str:
     ('CusText(k=20)@10', 'Identity')
     """
     return f"{mechanism}@{format_value(value)}" if parameter else mechanism
+
+
+@functools.cache
+def shares_budget(mechanism: str) -> bool:
+    """Return whether all variants of a mechanism (by its name with options) share one epsilon: ``budget='total'``.
+
+    >>> shares_budget("CMP(budget='total')"), shares_budget("CMP")
+    (True, False)
+    """
+    try:
+        return ("budget", "total") in parse(mechanism, str, "").options
+    except SpecError:  # a name of another program
+        return False
+
+
+def composed_budget(mechanism: str, parameter: str, value: float, n: float) -> float:
+    """Return the epsilon of n variants together: N * epsilon, or epsilon where they share it; NaN without an epsilon.
+
+    >>> composed_budget("CMP", "epsilon", 10, 50), composed_budget("CMP(budget='total')", "epsilon", 10, 50)
+    (500.0, 10.0)
+    """
+    if parameter != "epsilon":
+        return math.nan
+    return float(value if shares_budget(mechanism) else value * n)
 
 
 @dataclass(frozen=True)
@@ -58,8 +84,8 @@ class Setting:
 
     @property
     def budget(self) -> float:
-        """Return the composed budget N * epsilon; NaN for a parameter that is no epsilon."""
-        return self.value * self.n if self.parameter == "epsilon" else math.nan
+        """Return the composed budget, N * epsilon unless the variants share it; NaN where there is no epsilon."""
+        return composed_budget(*self.key, self.n)
 
     @property
     def guarantee(self) -> str:

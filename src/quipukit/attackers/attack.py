@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from quipukit.attackers.base import Attacker
-from quipukit.attackers.growth import GROWTH, SIZES, growth_ranks, sizes_below
+from quipukit.attackers.growth import GROWTH, SIZES, growth_ranks, sizes_below, with_own_budgets
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.task import Task
@@ -76,13 +76,15 @@ class AttackReport:
         """Return the ranks after fewer variants, by random subsets, and after all of them: Ranks with ``seen``.
 
         ``sizes`` are the numbers of variants seen; those that no query exceeds are left out. `quipukit.risk_growth`
-        makes a curve of them for every setting and attacker.
+        makes a curve of them for every setting and attacker. Settings whose variants share one budget have none: with
+        fewer variants each would have had more of it. Obfuscate with each n to see theirs.
         """
         counts = self.obfuscated.groupby([*SETTING, "qid"], observed=True).size()
         most = int(counts.max()) if len(counts) else 0
         settings = self.ranks[list(SETTING)].drop_duplicates()
         fewer = growth_ranks(self.panel, self.obfuscated, self.queries, sizes_below(most, sizes), settings=settings)
-        return GROWTH.check(pd.concat([fewer, self.ranks.assign(seen=most)], ignore_index=True))
+        whole = with_own_budgets(self.ranks)
+        return GROWTH.check(pd.concat([fewer, whole.assign(seen=most)], ignore_index=True))
 
 
 def attack(

@@ -5,8 +5,9 @@ attacker with the same log and prior does better on average, for P@1, R@k or RR:
 its risk is what the mechanism leaves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -14,12 +15,23 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.cells import Cells, rescored
 from quipukit.attackers.evidence import posterior_over_laws
 from quipukit.attackers.laws import Laws, is_identity, warn_unknown
-from quipukit.attackers.logsites import Observed, OfLength
+from quipukit.attackers.logsites import Observed, OfLength, Rows
 from quipukit.attackers.noiselaws import NoiseLaw
 from quipukit.attackers.posterior import log_mean_exp, over_positions, scores_of_posterior
+from quipukit.attackers.shuffled import (
+    Bag,
+    Candidates,
+    bag_likelihoods,
+    distance_to_bin,
+    log_table,
+    order_likelihoods,
+    refined,
+)
 from quipukit.attackers.tables import WordLaw
 from quipukit.errors import SpecError
 from quipukit.mechanisms.base import Mechanism, QueryLaw, check_whole
+from quipukit.mechanisms.wordoptions import Bins
+from quipukit.mechanisms.words import WordMechanism
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
@@ -27,6 +39,19 @@ from quipukit.vectors.store import Vectors
 
 _REFINED = 200  # candidates whose words get estimated probabilities
 _BATCH = 16  # sets of texts whose scores are in memory at a time
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """The law of the words, and what is known of the texts: whether their words are shuffled, and how many they are."""
+
+    words: WordLaw
+    shuffled: bool
+    bins: Bins | None
+
+
+def _made(sent: Sent) -> Hashable:
+    return (sent.setting, len(sent.texts))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -39,6 +64,9 @@ class Bayes(Attacker):
     With ``mechanism="unknown"`` it is the mean over all mechanisms with a law too, each at every value of its grid:
     what was sent decides between them. That takes as long as all of them together. Where nothing is known about a
     mechanism, all queries get the same score.
+
+    It knows the options of the texts too: of shuffled words it takes the mean over all orders, of filled-up queries all
+    lengths of a bin, and of a shared budget the part that each text got.
 
     CMP, Mahalanobis and the Vickrey variants have no closed form; a Gaussian response stands for their law. With
     ``cells`` = R the words of the 200 best candidates get probabilities from R draws of the noise instead: slow, and
@@ -87,19 +115,21 @@ class Bayes(Attacker):
         if self.mechanism == "unknown":
             yield from self._of_any_mechanism(batch)
             return
-        mechanisms = {one.setting: self._laws.mechanisms(one.setting) for one in batch}
+        # Of some settings the law depends on how many texts share its budget.
+        firsts = {_made(one): one for one in batch}
+        mechanisms = {made: self._laws.mechanisms(one) for made, one in firsts.items()}
         self._laws.prepare([one for several in mechanisms.values() for one in several])
-        laws = {setting: self._known_laws(several) for setting, several in mechanisms.items()}
-        self._verbatim = {setting for setting, several in mechanisms.items() if any(map(is_identity, several))}
-        self._whole = {setting: self._query_laws(several) for setting, several in mechanisms.items()}
-        known = {setting for setting in mechanisms if laws[setting] or self._whole[setting]} | self._verbatim
-        warn_unknown(self.name, [one for one in batch if one.setting not in known])
+        laws = {made: self._known_laws(several) for made, several in mechanisms.items()}
+        self._verbatim = {made for made, several in mechanisms.items() if any(map(is_identity, several))}
+        self._whole = {made: self._query_laws(several) for made, several in mechanisms.items()}
+        known = {made for made in mechanisms if laws[made] or self._whole[made]} | self._verbatim
+        warn_unknown(self.name, [one for one in batch if _made(one) not in known])
         if self.cells:
             # One after the other: the scans of a set's words are what runs in threads.
-            yield from (self._scored(one, laws[one.setting]) for one in batch)
+            yield from (self._scored(one, laws[_made(one)]) for one in batch)
         else:
             for start in range(0, len(batch), _BATCH):
-                yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
+                yield from in_threads(lambda one: self._scored(one, laws[_made(one)]), batch[start : start + _BATCH])
         self._laws.warn_unknown_words(self.name)
 
     def _of_any_mechanism(self, batch: Sequence[Sent]) -> Iterator[Floats]:
@@ -113,22 +143,27 @@ class Bayes(Attacker):
         laws = [self._laws.query_law(one) for one in mechanisms]
         return [law for law in laws if law is not None]
 
-    def _known_laws(self, mechanisms: Sequence[Mechanism]) -> list[WordLaw]:
-        laws = [self._laws.law(one) for one in mechanisms]
-        return [law for law in laws if law is not None]
+    def _known_laws(self, mechanisms: Sequence[Mechanism]) -> "list[_Law]":
+        laws = [(one, self._laws.law(one)) for one in mechanisms]
+        return [
+            _Law(law, one.shuffle, one.bins) for one, law in laws if law is not None and isinstance(one, WordMechanism)
+        ]
 
-    def _scored(self, sent: Sent, laws: Sequence[WordLaw]) -> Floats:
-        if sent.setting in self._verbatim:
+    def _scored(self, sent: Sent, made: "Sequence[_Law]") -> Floats:
+        if _made(sent) in self._verbatim:
             differ = self._laws.texts_that_differ(sent.texts)
             every = np.arange(len(differ))
             return scores_of_posterior(self._log_prior, every, np.zeros(len(differ)), differ, np.zeros_like(every))
-        if whole := self._whole[sent.setting]:
+        if whole := self._whole[_made(sent)]:
             return self._of_whole_queries(sent, whole)
-        if not laws:
+        if not made:
             return np.zeros(len(self._log_prior))
+        laws = [one.words for one in made]
         sites = laws[0].sites
         seen = Observed.of(sites, sent.texts)
         self._laws.note_unknown(seen)
+        if made[0].shuffled:
+            return self._in_any_order(sent, seen.length, laws, made[0].bins)
         group = sites.of_length(seen.length)
         likelihoods = []
         violations = np.zeros(len(group.queries))
@@ -151,6 +186,31 @@ class Bayes(Attacker):
         every = np.arange(len(likelihood))
         violations = np.asarray(impossible, np.float64)
         return scores_of_posterior(self._log_prior, every, likelihood, violations, np.zeros_like(every))
+
+    def _in_any_order(self, sent: Sent, length: int, laws: Sequence[WordLaw], bins: Bins | None) -> Floats:
+        """Score all candidates as bags of words, and the best by all orders in which their words may have been sent."""
+        sites = laws[0].sites
+        bag, candidates = Bag.of(sites, sent.texts, length), Candidates.of(sites, length, bins)
+        queries = candidates.queries
+        off = distance_to_bin(sites.lengths, length, bins)
+        if not len(queries) or not length:
+            return scores_of_posterior(self._log_prior, queries, np.zeros(len(queries)), np.zeros(len(queries)), off)
+        bags = log_mean_exp(np.array([bag_likelihoods(law, bag, candidates) for law in laws]))
+        scores = scores_of_posterior(self._log_prior, queries, bags, np.zeros(len(queries)), off)
+        best = np.argsort(-scores[queries], kind="stable")[: refined(bag, candidates)]
+        tables = [partial(self._any_order_table, law, bag) for law in laws]
+        likelihood = log_mean_exp(np.array([order_likelihoods(bag, candidates, best, table) for table in tables]))
+        return rescored(scores, queries[best], self._log_prior[queries[best]] + likelihood)
+
+    def _any_order_table(self, law: WordLaw, bag: Bag, columns: Rows) -> Floats:
+        """Return ln P(y | x) for the words of a bag; by estimates of the law itself, where they are asked for."""
+        table = log_table(law, bag, columns)
+        if self.cells and isinstance(law, NoiseLaw):
+            inside = np.flatnonzero(bag.rows < len(law.sites.vectors))
+            places = np.flatnonzero(law.sites.kinds[columns] == 0)
+            estimates = self._cells_of(law).log_likelihood(bag.rows[inside], np.eye(len(inside)), columns[places])
+            table[np.ix_(inside, places)] = estimates
+        return table
 
     def _refined(self, scores: Floats, seen: Observed, group: OfLength, law: NoiseLaw) -> Floats:
         """Score the best candidates by estimates of the law itself."""

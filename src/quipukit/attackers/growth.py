@@ -3,7 +3,8 @@
 For every setting and query the variants are put into a random order, and the attackers see the first n of them: subsets
 that are nested, so that the curve of a query is not broken by other draws. The order depends on nothing but the setting
 and the query. Where variants are drawn independently (all mechanisms that replace words), n of N are what the mechanism
-sends at N = n; a heuristic that sends its best variants first would send those.
+sends at N = n; a heuristic that sends its best variants first would send those. Where all variants share one budget
+(``budget='total'``) n of them are not what it sends at N = n, and there is no such curve.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, RANKS, SETTING
 from quipukit.progress import Progress, part_of
 from quipukit.seeds import keyed
+from quipukit.settings import shares_budget
 
 if TYPE_CHECKING:
     from quipukit.attackers.panel import Panel
@@ -39,6 +41,12 @@ def sizes_below(variants: int, sizes: Sequence[int] = SIZES) -> list[int]:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise InputError(f"a size must be a whole number of at least 1 (found {size!r}).", argument="sizes")
     return sorted({int(size) for size in sizes if size < variants})
+
+
+def with_own_budgets(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of settings whose variants have each its own epsilon: a part of others is not what they send."""
+    own = ~table["mechanism"].map(shares_budget).astype(bool)
+    return table if own.all() else table[own].reset_index(drop=True)
 
 
 def random_places(obfuscated: pd.DataFrame) -> NDArray[np.int64]:
@@ -70,9 +78,10 @@ def growth_ranks(
     """Return the ranks after each number of variants, as a Growth table: Ranks, and ``seen``.
 
     All attackers of a panel see the same subsets, in the order of the variants; the arguments are those of
-    `Panel.ranks`.
+    `Panel.ranks`. Settings whose variants share a budget are left out, see `with_own_budgets`.
     """
-    sent = OBFUSCATED.check(obfuscated)
+    sent = with_own_budgets(OBFUSCATED.check(obfuscated))
+    settings = None if settings is None else with_own_budgets(settings)
     places = random_places(sent)
     tables = []
     for number, size in enumerate(sizes):

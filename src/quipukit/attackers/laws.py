@@ -64,7 +64,7 @@ class Laws:
         """Compute at once what many settings need."""
         wanted: dict[int, tuple[Normalizers, list[Weights]]] = {}
         noisy: dict[int, tuple[Responses, list[Perturbation]]] = {}
-        for one in mechanisms:
+        for one in (each.one_word() for each in mechanisms):
             if isinstance(one, Perturbation):
                 responses = self._responses_of(self.sites(one))
                 noisy.setdefault(id(responses), (responses, []))[1].append(one)
@@ -86,9 +86,13 @@ class Laws:
         return self._normalizers.setdefault(id(sites), Normalizers(sites))
 
     def law(self, mechanism: Mechanism) -> WordLaw | None:
-        """Return the law of a mechanism; None where none is known."""
+        """Return the law of a mechanism's words, one by one; None where none is known.
+
+        In which order they are sent, and how many, is another matter: see `quipukit.attackers.shuffled`.
+        """
         if not isinstance(mechanism, WordMechanism):
             return None
+        mechanism = mechanism.one_word()
         key = (type(mechanism), mechanism.spec, mechanism.words_key)
         if key not in self._laws:
             self._laws[key] = self._made(mechanism)
@@ -166,11 +170,14 @@ class Laws:
 
     # --- mechanisms ---
 
-    def mechanisms(self, setting: KnownSetting | None) -> list[Mechanism]:
-        """Return the mechanism of a setting; at every value of its grid where the value is not known.
+    def mechanisms(self, sent: Sent) -> list[Mechanism]:
+        """Return the mechanism that made each of the texts; at every value of its grid where the value is not known.
 
         Empty where it cannot be told which mechanism it is.
         """
+        return [one.for_variants(len(sent.texts)) for one in self._of_setting(sent.setting)]
+
+    def _of_setting(self, setting: KnownSetting | None) -> list[Mechanism]:
         if setting is None:
             return []
         if setting.bound is None:

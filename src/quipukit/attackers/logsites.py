@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.mechanisms.wordoptions import PADDED_OOV
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, WordMechanism
 from quipukit.text import key
 from quipukit.vectors.store import Vectors
@@ -42,6 +43,7 @@ class LogSites:
     points: NDArray[np.float32]
     composed: "dict[int, Floats]"
     extra: "dict[str, int]"
+    anchor: int  # the column of unknown words, which a query may be filled up with; -1 where they have no place
 
     @classmethod
     def of(cls, mechanism: WordMechanism, texts: Sequence[str]) -> "LogSites":
@@ -76,11 +78,18 @@ class LogSites:
                     of_part[part] = [number for word in mechanism.tokens(part) if (number := column(word)) != _DROPPED]
                 ids.extend(of_part[part])
             starts[row + 1] = len(ids)
+        anchor = -1
+        if mechanism.oov in PADDED_OOV:
+            anchor = columns.setdefault((0, "anchor"), len(kinds))
+            if anchor == len(kinds):
+                kinds.append(0)
+                rows.append(-1)
         places = np.array(rows, np.int64)
         points = np.zeros((len(kinds), vectors.dimension), np.float32)
         inside = np.flatnonzero((np.array(kinds, np.int64) == 0) & (places >= 0)) if kinds else places
         points[inside] = vectors.matrix[places[inside]]
-        return cls(vectors, np.array(ids, np.int32), starts, np.array(kinds, np.int32), places, points, composed, extra)
+        numbers = np.array(ids, np.int32)
+        return cls(vectors, numbers, starts, np.array(kinds, np.int32), places, points, composed, extra, anchor)
 
     def __len__(self) -> int:
         return len(self.starts) - 1

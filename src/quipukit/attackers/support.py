@@ -13,6 +13,7 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.laws import Laws, warn_unknown
 from quipukit.attackers.logsites import Observed
 from quipukit.attackers.posterior import over_positions, scores_of_posterior
+from quipukit.attackers.shuffled import Bag, Candidates, impossible_words
 from quipukit.attackers.supports import SupportLaw
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
@@ -26,7 +27,8 @@ _BATCH = 16
 class Support(Attacker):
     """The score of a query falls with the positions that something impossible was sent at, then with how much was.
 
-    Queries with another number of words come last. Under mechanisms that may send any word for any other, all queries
+    Of shuffled words it counts those that none of a query's words can have given. Queries with another number of words
+    come last. Under mechanisms that may send any word for any other, all queries
     get the same score.
     """
 
@@ -46,16 +48,28 @@ class Support(Attacker):
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Find the candidates of a mechanism once."""
-        mechanisms = {one.setting: self._laws.mechanisms(one.setting)[:1] for one in batch}
+        mechanisms = {one.setting: self._laws.mechanisms(one)[:1] for one in batch}
         warn_unknown(self.name, [one for one in batch if not mechanisms[one.setting]])
         laws = {setting: self._laws.support(*several) if several else None for setting, several in mechanisms.items()}
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(lambda one: self._scored(one, laws[one.setting]), batch[start : start + _BATCH])
+        shuffled = {
+            setting: any(getattr(one, "shuffle", False) for one in those) for setting, those in mechanisms.items()
+        }
 
-    def _scored(self, sent: Sent, law: SupportLaw | None) -> Floats:
+        def scored(one: Sent) -> Floats:
+            return self._scored(one, laws[one.setting], shuffled[one.setting])
+
+        for start in range(0, len(batch), _BATCH):
+            yield from in_threads(scored, batch[start : start + _BATCH])
+
+    def _scored(self, sent: Sent, law: SupportLaw | None, shuffled: bool) -> Floats:
         if law is None:
             return np.zeros(self._size)
         seen = Observed.of(law.sites, sent.texts)
+        if shuffled:
+            candidates = Candidates.of(law.sites, seen.length, None)
+            missing = impossible_words(law, Bag.of(law.sites, sent.texts, seen.length), candidates)
+            off = np.abs(law.sites.lengths - seen.length)
+            return scores_of_posterior(np.zeros(self._size), candidates.queries, -missing, np.zeros(len(missing)), off)
         group = law.sites.of_length(seen.length)
         violations = law.table(seen, group.columns).violations
         positions = over_positions((violations > 0).astype(np.float64), group.local)

@@ -108,6 +108,7 @@ def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]
 
 def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame") -> "pd.DataFrame":
     from quipukit.frames import SETTING, by_parameter
+    from quipukit.settings import composed_budget
 
     setting = list(SETTING)
     keys = [*setting, "attacker"]
@@ -116,7 +117,7 @@ def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame
     means["median rank"] = ranks.groupby(keys, sort=False)["log_rank"].median()
     most = table.groupby([*setting, "qid"], sort=False).size().groupby(setting, sort=False).max().rename("N")
     means = means.reset_index().merge(most.reset_index(), on=setting, how="left")
-    means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
+    means["budget"] = [composed_budget(*row) for row in means[[*SETTING, "N"]].itertuples(index=False, name=None)]
     return by_parameter(means)
 
 

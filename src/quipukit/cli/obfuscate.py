@@ -10,6 +10,7 @@ import typer
 
 from quipukit.cli.console import plain, print_json, print_table, print_tsv, progress, say
 from quipukit.errors import InputError, SpecError
+from quipukit.settings import Setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +154,8 @@ class Spent:
         """Return N * L * epsilon of every query, L its number of words; nothing where there is no epsilon."""
         if mechanism.parameter != "epsilon":
             return []
-        return [self.n * mechanism.value * mechanism.spent_on(query) for query in self.queries["query"]]
+        total = Setting.of(mechanism, self.n).budget
+        return [total * mechanism.spent_on(query) for query in self.queries["query"]]
 
     def joint(self) -> "Guarantee":
         """Return what all settings promise together."""
@@ -161,7 +163,7 @@ class Spent:
         from quipukit.mechanisms.base import RootSeed
 
         owner = RootSeed(self.seed, self.noise).owner  # type: ignore[arg-type]
-        return joint([(owner(one), one.guarantee) for one in self.mechanisms]).composed(self.n)
+        return joint([(owner(one), one.guarantee.composed(self.n)) for one in self.mechanisms])
 
     def lines(self) -> list[str]:
         """Say what each setting promises, what n variants add up to, and what all settings promise together."""
@@ -174,7 +176,7 @@ class Spent:
         each = self.per_query(mechanism)
         if not each:
             return ""
-        total = plain(mechanism.value * self.n)
+        total = plain(Setting.of(mechanism, self.n).budget)
         query = plain(max(each))
         if len(each) > 1:
             query = f"{plain(round(sum(each) / len(each), 2))} in the mean, {query} at most"
@@ -197,7 +199,7 @@ def _as_json(spent: Spent, done: "Obfuscation") -> dict[str, Any]:
                 "value": one.value,
                 "parameter": one.parameter,
                 "n": spent.n,
-                "budget": one.value * spent.n if each else None,
+                "budget": Setting.of(one, spent.n).budget if each else None,
                 "budget_query": dict(zip(spent.queries["qid"], each, strict=True)) if each else None,
                 "guarantee": str(one.guarantee),
                 "variants": rows[["qid", "variant", "query"]].to_dict("records"),

@@ -29,6 +29,7 @@ def similarity(
     from quipukit.io.queries import read_queries
     from quipukit.measures.similarity import failure_rates
     from quipukit.measures.similarity import similarity as measure
+    from quipukit.settings import composed_budget
 
     table, originals = read_obfuscated(obfuscated)
     asked = read_queries(queries) if queries else originals
@@ -44,7 +45,7 @@ def similarity(
     rates = failure_rates(table, asked)
     means = by_parameter(means.merge(rates, on=list(SETTING)))
     means["N"] = means["variants"] // means["queries"]
-    means["budget"] = (means["value"] * means["N"]).where(means["parameter"] == "epsilon")
+    means["budget"] = [composed_budget(*row) for row in means[[*SETTING, "N"]].itertuples(index=False, name=None)]
     if as_json:
         print_json(json.loads(means.to_json(orient="records")))
     elif as_tsv:

@@ -11,7 +11,7 @@ from quipukit.experiment.plan import Plan
 from quipukit.experiment.stages.text_similarity import COLUMNS
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import directions
-from quipukit.settings import Setting
+from quipukit.settings import Setting, shares_budget
 from quipukit.vectors.unknown import UnknownWords, unknown_words
 
 
@@ -36,7 +36,7 @@ def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
         "guarantee": setting.guarantee,
         "private": int(setting.private),
         "budget": setting.budget,
-        "budget_query": _spent_per_query(plan, mechanism) * setting.n,
+        "budget_query": _spent_per_query(plan, mechanism) * (1 if shares_budget(setting.mechanism) else setting.n),
         "n": setting.n,
         "variants": len(sent) / (len(cells) * len(plan.queries)),
         "hides_more": directions([setting.mechanism])[setting.mechanism] if mechanism is None else mechanism.hides_more,
@@ -50,7 +50,7 @@ def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
 
 
 def _spent_per_query(plan: Plan, mechanism: Mechanism | None) -> float:
-    """Return what one variant of a query spends in the mean over the queries: L * epsilon, L its number of words."""
+    """Return what one epsilon spends on a query in the mean over the queries: L * epsilon, L its number of words."""
     if mechanism is None or mechanism.parameter != "epsilon":
         return np.nan
     return mechanism.value * float(np.mean([mechanism.spent_on(query) for query in plan.queries["query"]]))

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from quipukit.errors import FileError
@@ -10,6 +11,7 @@ from quipukit.frames import OBFUSCATED, QUERIES, SETTING, noise_of
 from quipukit.io.queries import RENAMED
 from quipukit.io.reading import file_kind
 from quipukit.io.tables import FORMATS, Pathish, as_table, check_cells, checked_table, read_table, write_table
+from quipukit.settings import shares_budget
 
 _PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
 
@@ -39,8 +41,8 @@ def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
     """Write obfuscated queries by the ending of the path, complete or not at all.
 
     Beside the columns of the table stand n, whether the noise is independent or common, and, where the parameter is an
-    epsilon, the composed budget n * epsilon of the setting. The file is what crosses the trust boundary: it holds these
-    columns and nothing else.
+    epsilon, the composed budget: n * epsilon, unless the variants share it. The file is what crosses the trust
+    boundary: it holds these columns and nothing else.
     """
     write_table(with_budget(obfuscated), path)
 
@@ -56,7 +58,8 @@ def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
     if "n" in obfuscated.columns:
         asked = pd.to_numeric(obfuscated["n"], errors="coerce").fillna(0)
         counts = counts.where(counts >= asked, asked).astype("int64")
-    budget = (obfuscated["value"] * counts).where(obfuscated["parameter"] == "epsilon")
+    shared = obfuscated["mechanism"].map(shares_budget).to_numpy(bool)
+    budget = (obfuscated["value"] * np.where(shared, 1, counts)).where(obfuscated["parameter"] == "epsilon")
     noise = noise_of(obfuscated)
     return obfuscated.drop(columns="noise", errors="ignore").assign(n=counts, noise=noise, budget=budget)
 

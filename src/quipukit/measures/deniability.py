@@ -59,6 +59,7 @@ def deniability(
     chosen = _sample(mechanism, sample, seed) if words is None else list(dict.fromkeys(words))
     if not chosen:
         raise InputError("there is no word to look at; give at least one.")
+    mechanism = mechanism.one_word()
     rows: dict[str, tuple[Any, ...]] = {}
     for word in chosen:
         try:

@@ -5,7 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,14 @@ class Mechanism(ABC):
     def noise_family(self) -> str:
         """Return the family whose noise this mechanism shares in common mode: by default all its settings."""
         return self.spec.family
+
+    def for_variants(self, n: int) -> Self:
+        """Return the mechanism as it makes each of n variants; by default it does not depend on n."""
+        return self
+
+    def one_word(self) -> Self:
+        """Return the mechanism as it treats one word in one variant; by default it is what it is."""
+        return self
 
     def spent_on(self, query: str) -> int:
         """Return how often one variant of a query spends the parameter: once, or once per word."""

@@ -50,6 +50,7 @@ class CusText(ExponentialSampling):
     summary: ClassVar[str] = "a word of the same small group, near ones likelier"
     shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "Chen et al., Findings of ACL 2023"
+    can_be_padded: ClassVar[bool] = False
 
     k: int = 10
     mapping: str = "groups"

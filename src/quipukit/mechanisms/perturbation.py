@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quipukit.guarantees import Guarantee, MetricDP
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
+from quipukit.mechanisms.wordoptions import random_order
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
 # Rows of noise in memory at a time: a few blocks for each thread.
@@ -54,6 +55,7 @@ class Perturbation(WordMechanism):
     parameter: ClassVar[str] = "epsilon"
     grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
     default: ClassVar[float | None] = 10.0
+    applies_word_options: ClassVar[bool] = True
 
     epsilon: float
 
@@ -98,19 +100,26 @@ class Perturbation(WordMechanism):
         tick: Tick = lambda _: None,
     ) -> list[list[Variants]]:
         vectors = group[0].vectors
-        sites = find_sites(group[0], queries)
-        chosen = {member: np.full((len(sites.words), n), UNSET, np.int32) for member in group}
-        sharing: dict[str, list[Perturbation]] = {}
-        for member in group:
-            sharing.setdefault(streams.owner(member), []).append(member)
+        sites = find_sites(group[0], queries, group[0].bins)
+        chosen = [np.full((len(sites.words), n), UNSET, np.int32) for _ in group]
+        orders: dict[str, NDArray[np.int32] | None] = {}
+        sharing: dict[str, list[tuple[Perturbation, NDArray[np.int32]]]] = {}
+        owners = [streams.owner(member) for member in group]
+        for owner, member, rows in zip(owners, group, chosen, strict=True):
+            sharing.setdefault(owner, []).append((member.for_variants(n), rows))
         total = max(1, len(sites.words) * n)
         for owner, members in sharing.items():
+            shuffled = any(member.shuffle for member, _ in members)
+            orders[owner] = np.empty((len(sites.words), n), np.int32) if shuffled else None
             for batch in _batches(_pieces(sites, queries, n, streams, owner)):
-                _obfuscate_pieces(members, sites, batch, chosen)
+                _obfuscate_pieces(members, sites, batch, orders[owner])
                 tick(sum(piece.length for piece in batch) / total * len(members) * len(queries))
             if not sites.words:
                 tick(len(members) * len(queries))
-        return [sites.texts(vectors, chosen[member]) for member in group]
+        return [
+            sites.texts(vectors, rows, orders[owner] if member.shuffle else None)
+            for owner, member, rows in zip(owners, group, chosen, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ class _Piece:
     tokens: slice
     variant: int
     rng: np.random.Generator
+    whole: slice | None = None  # all tokens of the variant, where these are the last
 
     @property
     def length(self) -> int:
@@ -132,7 +142,8 @@ def _pieces(sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: S
         rng = streams.stream(owner, *queries[query], variant)
         span = sites.span(query)
         for start in range(span.start, span.stop, _SEGMENT):
-            yield _Piece(slice(start, min(start + _SEGMENT, span.stop)), variant, rng)
+            stop = min(start + _SEGMENT, span.stop)
+            yield _Piece(slice(start, stop), variant, rng, span if stop == span.stop else None)
 
 
 def _batches(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
@@ -149,36 +160,45 @@ def _batches(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def _obfuscate_pieces(
-    members: Sequence[Perturbation], sites: Sites, pieces: Sequence[_Piece], chosen: dict[Any, NDArray[np.int32]]
+    members: "Sequence[tuple[Perturbation, NDArray[np.int32]]]",
+    sites: Sites,
+    pieces: Sequence[_Piece],
+    order: NDArray[np.int32] | None,
 ) -> None:
-    """Obfuscate some pieces with mechanisms that share their noise."""
+    """Obfuscate some pieces with mechanisms that share their noise, each into rows of its own."""
     from quipukit.vectors.nearest import nearest_two
 
-    vectors = members[0].vectors
+    first = members[0][0]
+    vectors = first.vectors
     site_of = np.concatenate([sites.site_of[piece.tokens] for piece in pieces])
-    draws = [
-        draw_noise(piece.rng, piece.length, vectors.dimension, int((sites.site_of[piece.tokens] == GAUSSIAN).sum()))
-        for piece in pieces
-    ]
+    draws = [_drawn(piece, sites, vectors.dimension, order) for piece in pieces]
     coins = np.concatenate([draw.coins for draw in draws])
     # Stretched piece by piece: the rounding of a product may depend on its shape, and results must not.
-    directions = np.concatenate([members[0].stretch(draw.directions) for draw in draws])
+    directions = np.concatenate([first.stretch(draw.directions) for draw in draws])
     radii = np.concatenate([draw.radii for draw in draws])
     bases = np.concatenate([sites.points, *(draw.gaussian for draw in draws)])
     base_of = site_of.copy()
     base_of[site_of == GAUSSIAN] = np.arange(len(sites.points), len(bases))
 
     noisy = base_of >= 0
-    epsilons = np.array(sorted({member.epsilon for member in members}))
+    epsilons = np.array(sorted({member.epsilon for member, _ in members}))
     nearest, distance = nearest_two(
         vectors.matrix, vectors.half_norms, bases, base_of[noisy], directions[noisy], radii[noisy, None] / epsilons
     )
-    for member in members:
+    for member, chosen in members:
         column = int(np.searchsorted(epsilons, member.epsilon))
         rows = np.where(site_of == KEEP, KEEP, UNSET)
         rows[noisy] = member.choose(nearest[:, column], distance[:, column], coins[noisy])
         rows[site_of == UNIFORM] = uniform_rows(coins[site_of == UNIFORM], len(vectors))
         start = 0
         for piece in pieces:
-            chosen[member][piece.tokens, piece.variant] = rows[start : start + piece.length]
+            chosen[piece.tokens, piece.variant] = rows[start : start + piece.length]
             start += piece.length
+
+
+def _drawn(piece: _Piece, sites: Sites, dimension: int, order: NDArray[np.int32] | None) -> NoiseDraw:
+    """Draw the noise of a piece, and after the last one of a variant the order of its words, where one is wanted."""
+    noise = draw_noise(piece.rng, piece.length, dimension, int((sites.site_of[piece.tokens] == GAUSSIAN).sum()))
+    if order is not None and piece.whole is not None:
+        order[piece.whole, piece.variant] = random_order(piece.rng, piece.whole.stop - piece.whole.start)
+    return noise

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError, NoClosedForm
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, WordLaw, check_epsilon
+from quipukit.mechanisms.wordoptions import random_order
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
 
@@ -46,6 +47,7 @@ class Sampling(WordMechanism):
     """A mechanism with a closed form P(y | x)."""
 
     strategy: ClassVar[str] = "sampling"
+    applies_word_options: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -82,6 +84,9 @@ class Sampling(WordMechanism):
 
     def log_prob(self, output_word: str, input_word: str) -> float:
         """Return ln P(output | input) for one word; minus infinity for what cannot come out."""
+        one = self.one_word()
+        if one is not self:
+            return one.log_prob(output_word, input_word)
         sites = find_sites(self, [("", input_word)])
         if not sites.words and sites.flags[0].get("oov"):
             return -math.inf  # the word is left out: no word comes out
@@ -104,6 +109,7 @@ class Sampling(WordMechanism):
         return float(log_weights[hit[0]] - total) if len(hit) else -math.inf
 
     def word_law(self, word: str) -> WordLaw:
+        self.one_word()  # says where there is no law of one word
         sites = find_sites(self, [("", word)])
         if len(sites.words) != 1:
             raise InputError(f"a word of the sample is {len(sites.words)} tokens to {self.name}; give single words.")
@@ -136,13 +142,17 @@ class Sampling(WordMechanism):
         from quipukit.threads import in_threads
 
         vectors = group[0].vectors
-        sites = find_sites(group[0], queries)
+        sites = find_sites(group[0], queries, group[0].bins)
         sharing: dict[str, list[tuple[Sampling, NDArray[np.int32]]]] = {}
         chosen = [np.full((len(sites.words), n), UNSET, np.int32) for _ in group]
-        for member, rows in zip(group, chosen, strict=True):
-            sharing.setdefault(streams.owner(member), []).append((member, rows))
+        owners = [streams.owner(member) for member in group]
+        for owner, member, rows in zip(owners, group, chosen, strict=True):
+            sharing.setdefault(owner, []).append((member.for_variants(n), rows))
         # One draw for all that share their noise: a stream costs more than the number that is taken from it.
-        draws = {owner: _draw(sites, queries, n, streams, owner, vectors.dimension) for owner in sharing}
+        draws = {
+            owner: _draw(sites, queries, n, streams, owner, any(member.shuffle for member, _ in members))
+            for owner, members in sharing.items()
+        }
         places = _places(group[0], sites)
         tokens_at = _tokens_by_site(sites)
         share = len(group) * len(queries) / max(1, len(tokens_at))
@@ -170,7 +180,10 @@ class Sampling(WordMechanism):
                 rows[uniform] = uniform_rows(draws[owner].uniforms[uniform], len(vectors))
         if not tokens_at:
             tick(len(group) * len(queries))
-        return [sites.texts(vectors, rows) for rows in chosen]
+        return [
+            sites.texts(vectors, rows, draws[owner].order if member.shuffle else None)
+            for owner, member, rows in zip(owners, group, chosen, strict=True)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,16 +203,19 @@ class ExponentialSampling(Sampling):
 
 @dataclass(frozen=True)
 class _Draws:
-    """A uniform number for every token and variant, and a point for every Gaussian unknown."""
+    """A uniform number for every token and variant, a point for every Gaussian unknown, and the order of the words."""
 
     uniforms: NDArray[np.float64]
     gaussian: dict[tuple[int, int], NDArray[np.float64]]
+    order: NDArray[np.int32] | None
 
 
 def _draw(
-    sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: Streams, owner: str, dimension: int
+    sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: Streams, owner: str, shuffled: bool
 ) -> _Draws:
     uniforms = np.empty((len(sites.words), n))
+    order = np.empty((len(sites.words), n), np.int32) if shuffled else None
+    dimension = int(sites.points.shape[1])
     gaussian: dict[tuple[int, int], NDArray[np.float64]] = {}
     unknown = sites.site_of == GAUSSIAN
     for query, variant in sites.units(n):
@@ -207,8 +223,10 @@ def _draw(
         span = sites.span(query)
         uniforms[span, variant] = rng.random(sites.length(query))
         for token in np.flatnonzero(unknown[span]) + span.start:
-            gaussian[int(token), variant] = rng.standard_normal(dimension)
-    return _Draws(uniforms, gaussian)
+            gaussian[int(token), variant] = rng.standard_normal((dimension,))
+        if order is not None:
+            order[span, variant] = random_order(rng, sites.length(query))
+    return _Draws(uniforms, gaussian, order)
 
 
 def _places(mechanism: Sampling, sites: Sites) -> list[Place]:

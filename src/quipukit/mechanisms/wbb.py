@@ -62,6 +62,7 @@ class WBB(ExponentialSampling):
     summary: ClassVar[str] = "a word near, but not too near; nouns and adjectives only"
     shares_work: ClassVar[bool] = True
     reference: ClassVar[str] = "De Faveri et al., 2024"
+    can_be_padded: ClassVar[bool] = False
 
     k: int = 2
     n: int = 15

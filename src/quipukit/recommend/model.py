@@ -18,7 +18,7 @@ class Choice:
     ``risk`` and ``utility`` are means on these queries. ``risk_high`` and ``utility_low`` are bounds for new queries
     that hold for all settings together, and so for a chosen one. ``kept`` is the share of what the original finds among
     as many documents as the setting pooled, None where that was not measured (no Identity in the result) or is 0;
-    ``budget`` is N * epsilon, None without epsilon.
+    ``budget`` is the epsilon of all N variants together, None without epsilon.
     """
 
     mechanism: str

@@ -40,7 +40,7 @@ SETTINGS = WithGaps(
         "strategy": "text",
         "guarantee": "text",  # in words, for one variant
         "private": "whole",  # 1 where differential privacy is promised
-        "budget": "number",  # N * epsilon; NaN for a mechanism without epsilon
+        "budget": "number",  # N * epsilon, or epsilon where the variants share it; NaN for a mechanism without epsilon
         "budget_query": "number",  # N * L * epsilon, L the words of a query: the mean over the queries
         "n": "whole",  # variants asked for
         "variants": "number",  # sent per query, in the mean

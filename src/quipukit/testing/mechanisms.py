@@ -16,6 +16,7 @@ from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind_one
 from quipukit.obfuscation import obfuscate
 from quipukit.registry import built_in_names, mechanism_class
+from quipukit.settings import shares_budget
 from quipukit.specs import Spec
 from quipukit.testing.base import require
 from quipukit.text import key
@@ -53,7 +54,8 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
         alone = _texts(obfuscate({qid: query}, mechanism, n, seed=7), qid)
         require(alone == texts, f"{name}: the variants of a query depend on the batch it comes in")
         fewer = _texts(obfuscate({qid: query}, mechanism, n - 1, seed=7), qid)
-        require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
+        if not shares_budget(mechanism.spec.family):  # where each variant gets the more, the fewer they are
+            require(fewer == texts[: n - 1], f"{name}: the first {n - 1} variants depend on n")
         require(len(mechanism.obfuscate(query, n)) == len(texts), f"{name}: obfuscate() gives another number")
     _check_beside(mechanism, n)
     _check_promise(mechanism, n)
@@ -64,8 +66,8 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
 
 def _check_promise(mechanism: Mechanism, n: int) -> None:
     """Refute a promise by what is sent at the value that hides most: what never changes a query hides nothing."""
-    hidden = _most_hidden(mechanism)
-    epsilon = getattr(hidden.guarantee, "epsilon", 0.0)
+    hidden = _most_hidden(mechanism, n)
+    epsilon = getattr(hidden.guarantee.composed(1), "epsilon", 0.0)
     queries = _known_queries(hidden)
     if not hidden.guarantee.private or not math.isfinite(epsilon) or not queries:
         return
@@ -77,11 +79,12 @@ def _check_promise(mechanism: Mechanism, n: int) -> None:
     )
 
 
-def _most_hidden(mechanism: Mechanism) -> Mechanism:
+def _most_hidden(mechanism: Mechanism, n: int) -> Mechanism:
     """Return the mechanism at the value that hides most: the least epsilon there is, else the end of the grid."""
     values = {*mechanism.grid, mechanism.value} if mechanism.parameter else set()
     ordered = sorted(values, reverse=mechanism.hides_more == "larger")
-    least = [EPSILON_RANGE[0]] if mechanism.parameter == "epsilon" else []
+    shared = n if shares_budget(mechanism.spec.family) else 1
+    least = [EPSILON_RANGE[0] * shared] if mechanism.parameter == "epsilon" else []
     for value in (*least, *ordered):
         with contextlib.suppress(SpecError):  # not every value is a valid one
             return dataclasses.replace(mechanism, **{mechanism.parameter: value})
@@ -120,7 +123,7 @@ def _others(mechanism: Mechanism) -> list[Mechanism]:
     kind = next((base for base in (Perturbation, Sampling) if isinstance(mechanism, base)), None)
     names = [name for name in built_in_names() if kind and issubclass(mechanism_class(name), kind)]
     words = mechanism if isinstance(mechanism, WordMechanism) else None
-    seen = {name: getattr(words, name) for name in ("oov", "tokenizer", "unsafe")} if words else {}
+    seen = {name: getattr(words, name) for name in ("oov", "tokenizer", "unsafe", "length", "shuffle")} if words else {}
     for name in names or ("AEA", "Identity"):
         cls = mechanism_class(name)
         for factor in (1, 2) if cls.parameter else (None,):

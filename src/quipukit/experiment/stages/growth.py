@@ -1,7 +1,8 @@
 """Rank the log after fewer variants than were sent, at a few settings of every mechanism.
 
 A curve at every setting would cost several times the attack itself. Chosen are three settings of a mechanism at most,
-spread evenly over its values, under the first seed and, in a sweep, at the largest N; no reference.
+spread evenly over its values, under the first seed and, in a sweep, at the largest N; no reference, and no setting
+whose variants share one budget: a part of them is not what it sends at a smaller N.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ import pandas as pd
 from quipukit.attackers.growth import GROWTH, growth_ranks, sizes_below
 from quipukit.experiment.cells import AttackCell
 from quipukit.experiment.stages.base import Context, Stage
-from quipukit.settings import Setting
+from quipukit.settings import Setting, shares_budget
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.attack import Attack
@@ -80,7 +81,8 @@ def chosen_settings(settings: Sequence[Setting], n: int | None = None) -> list[S
     """
     by_mechanism: dict[str, list[Setting]] = {}
     for setting in settings:
-        if setting.strategy != _REFERENCE and setting.n > 1 and n in (None, setting.n):
+        alike = setting.strategy != _REFERENCE and not shares_budget(setting.mechanism)
+        if alike and setting.n > 1 and n in (None, setting.n):
             by_mechanism.setdefault(setting.mechanism, []).append(setting)
     chosen: list[Setting] = []
     for own in by_mechanism.values():

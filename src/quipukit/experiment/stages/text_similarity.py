@@ -82,5 +82,6 @@ def _kept_probability(mechanism: "Mechanism | None", queries: pd.DataFrame, kept
     try:
         kept_by_law = [mechanism.word_law(word).itself for word in chosen or vocabulary.words[:1]]
     except NoClosedForm:
-        return kept  # as often as it happened, N times for every word of every query
+        # As often as it happened, N times for every word of every query; but shuffled words have no place to compare.
+        return np.nan if getattr(mechanism, "shuffle", False) else kept
     return float(np.mean(kept_by_law)) if chosen else np.nan

@@ -17,6 +17,7 @@ from quipukit.report.sweep import log_places
 from quipukit.report.table_model import Cell, ReportTable, interval, number
 from quipukit.report.tables.rows import MISSING, Rows, grouped, named_frame, setting_text
 from quipukit.report.views import View
+from quipukit.settings import shares_budget
 
 _WIDTH, _HEIGHT = 100.0, 60.0  # of a chart, in the units of its SVG
 
@@ -79,8 +80,18 @@ def _table(view: View) -> ReportTable:
         frame=named_frame(view, frame),
         caption="Mean risk when the attackers see a random subset of the variants that were sent, with 95 % intervals "
         "over queries, noise and subsets; those of the strongest hold for all attackers at once. After all variants it "
-        "is the risk of the other tables, under the first seed. The CSV file has all attackers and measures.",
+        "is the risk of the other tables, under the first seed. The CSV file has all attackers and measures."
+        + _left_out(view),
         stubs=3,
+    )
+
+
+def _left_out(view: View) -> str:
+    if not any(map(shares_budget, view.settings["mechanism"])):
+        return ""
+    return (
+        " Settings with budget='total' have no curve: of fewer variants each would have had more of the budget, so "
+        "that a part of those sent is not what is sent at a smaller N."
     )
 
 

@@ -3,6 +3,7 @@
 from quipukit.report.table_model import DASH, Cell, ReportTable, number, share
 from quipukit.report.tables.rows import Rows, grouped, named_frame, setting_text
 from quipukit.report.views import View
+from quipukit.settings import shares_budget
 from quipukit.specs import format_value
 
 _TIMES, _N_X = "\N{MULTIPLICATION SIGN}", "N\N{LATIN SUBSCRIPT SMALL LETTER X}"
@@ -43,10 +44,10 @@ def formal(view: View) -> ReportTable:
         frame=named_frame(view, view.settings),
         caption="N variants of one query multiply epsilon by N: the composed budget is the guarantee of everything "
         "that was sent, taken together, about one word; multiplied by L, about a query of L words (mean over the "
-        f"queries). {_shared_noise(view)}Sent: mean number of variants per query. OoV: share of the queries' words "
-        f"outside the vocabulary. {_N_X}: mean probability that a word is left unchanged. Verbatim: share of the "
-        "variants equal to the original; any verbatim: share of the queries with at least one such variant. Nothing "
-        f"sent: queries for which the mechanism found nothing to send. {DASH}: does not apply, or was not measured.",
+        f"queries). {_shared_budget(view)}{_shared_noise(view)}Sent: mean number of variants per query. OoV: share of "
+        f"the queries' words outside the vocabulary. {_N_X}: mean probability that a word is left unchanged. Verbatim: "
+        "share of the variants equal to the original; any verbatim: share of the queries with at least one such "
+        f"variant. Nothing sent: queries for which the mechanism found nothing to send. {DASH}: does not apply, or was not measured.",
         stubs=2,
         text_columns=(2, 9),
     )
@@ -54,6 +55,11 @@ def formal(view: View) -> ReportTable:
 
 def _budget(epsilon: float) -> str:
     return DASH if epsilon != epsilon else format_value(round(epsilon, 6))
+
+
+def _shared_budget(view: View) -> str:
+    shared = any(map(shares_budget, view.settings["mechanism"]))
+    return "With budget='total' all variants share one epsilon, and N multiplies nothing. " if shared else ""
 
 
 _NOT_SAID = "Nothing says how the noise was drawn, and the settings may share it"
