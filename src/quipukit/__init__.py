@@ -21,6 +21,7 @@ _HOMES = {
     "LocalDP": "quipukit.guarantees",
     "Mahalanobis": "quipukit.mechanisms.mahalanobis",
     "Mechanism": "quipukit.mechanisms.base",
+    "Memo": "quipukit.memo",
     "MetricDP": "quipukit.guarantees",
     "NoGuarantee": "quipukit.guarantees",
     "QuIA": "quipukit.attackers.quia",

@@ -23,7 +23,7 @@ from quipukit.jit import numba
 from quipukit.mechanisms.wordoptions import Bins
 
 _REFINED, _LEAST = 1000, 50  # candidates that get the likelihood itself, at most and at least
-_STEPS = 400_000_000  # additions spent on one set of texts
+_STEPS = 150_000_000  # additions spent on one set of texts
 _EXACT = 16  # words up to which all assignments are added up
 _CHUNK = 4096
 _FLOOR = 1e-37  # what counts as the probability of what cannot come out, beside that of the likeliest word
@@ -204,6 +204,9 @@ def _assignments(table, local, texts, reach):  # type: ignore[no-untyped-def]
     totals = np.zeros(local.shape[0])
     sums = np.empty(1 << length)
     chances = np.empty((length, local.shape[1]))
+    taken = np.zeros(1 << length, np.int64)
+    for used in range(1, 1 << length):
+        taken[used] = taken[used >> 1] + (used & 1)
     for query in range(local.shape[0]):
         number = 0
         while number < local.shape[1] and local[query, number] >= 0:
@@ -228,9 +231,7 @@ def _assignments(table, local, texts, reach):  # type: ignore[no-untyped-def]
             sums[0] = 1.0
             if number == length:
                 for used in range(1, 1 << length):  # columns that the first words of the text have taken
-                    j = -1
-                    for i in range(length):
-                        j += (used >> i) & 1
+                    j = taken[used] - 1
                     for i in range(length):
                         if (used >> i) & 1:
                             sums[used] += chances[j, i] * sums[used ^ (1 << i)]

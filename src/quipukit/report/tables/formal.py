@@ -47,7 +47,8 @@ def formal(view: View) -> ReportTable:
         f"queries). {_shared_budget(view)}{_shared_noise(view)}Sent: mean number of variants per query. OoV: share of "
         f"the queries' words outside the vocabulary. {_N_X}: mean probability that a word is left unchanged. Verbatim: "
         "share of the variants equal to the original; any verbatim: share of the queries with at least one such "
-        f"variant. Nothing sent: queries for which the mechanism found nothing to send. {DASH}: does not apply, or was not measured.",
+        f"variant. Nothing sent: queries for which the mechanism found nothing to send. {DASH}: does not apply, or "
+        "was not measured.",
         stubs=2,
         text_columns=(2, 9),
     )
