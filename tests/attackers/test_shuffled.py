@@ -156,6 +156,25 @@ def test_the_length_inside_a_bin_costs_the_way_to_the_anchor():
     assert "N*epsilon*|phi(x) - mu| per word" in str(one.guarantee) and "(2, 3) is released" in str(one.guarantee)
 
 
+def test_beyond_the_largest_bin_the_distances_between_words_count():
+    one = mechanism("SanText(shuffle=True, length='bins:2')@2")
+    broken = 0
+    for short, extra in (
+        (("ant", "bee"), "cat"),
+        (("dog", "dog"), "eel"),
+        (("fox", "gnu"), "hen"),
+        (("jay", "jay"), "ibis"),
+    ):
+        found = worst_log_ratio(one, " ".join(short), " ".join((*short, extra)))
+        # Each part of the longer query against the shorter one, its words matched as well as they can be.
+        parts = itertools.combinations((*short, extra), 2)
+        matched = [min(sum(map(distance, part, way)) for way in itertools.permutations(short)) for part in parts]
+        assert found <= one.epsilon * max(matched) + 1e-9
+        broken += found > one.epsilon * distance(extra, None)
+    assert broken  # so that the way to the anchor, which holds inside a bin, may not be promised here
+    assert "beyond 2 words by their distances to each other" in str(one.guarantee)
+
+
 # --- a shared budget ---
 
 

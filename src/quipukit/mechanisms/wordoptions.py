@@ -115,7 +115,7 @@ def with_bins(promise: Guarantee, bins: Bins) -> Guarantee:
     if isinstance(promise, MetricDP):
         text = (
             f"{promise.scope}; the bin of the length ({sizes}) is released, and the length inside the bin is protected "
-            "only by N*epsilon*|phi(x) - mu| per word"
+            f"only by N*epsilon*|phi(x) - mu| per word, beyond {bins.largest} words by their distances to each other"
         )
         return replace(promise, scope=text)
     if isinstance(promise, LocalDP):
