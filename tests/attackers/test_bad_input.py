@@ -72,6 +72,14 @@ def test_odd_sets_are_ranked(texts):
     assert found["better"].between(0, len(LOG) - 1).all()
 
 
+def test_an_empty_variant_changes_nothing():
+    # Of two numbers of words that are equally common it would be the smaller one, and no query has no word.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone, beside = ranks(sent([LOG[0]])), ranks(sent([LOG[0], ""]))
+    assert alone["better"].tolist() == beside["better"].tolist()
+
+
 def test_a_log_without_the_originals_finds_nothing_and_says_so():
     found = ranks(sent([LOG[0]]), LOG[6:], inject=False)
     assert (found["better"] == -1).all() and np.isinf(found["log_rank"]).all()

@@ -217,6 +217,20 @@ def test_a_log_without_the_originals_is_said_to_prove_nothing(sent: Path, collec
     assert done.returncode == 0 and "0 by construction" in done.stderr
 
 
+def test_the_strongest_is_who_is_stronger_by_all_measures_and_encoders_are_named_if_used(
+    collection: Path, tmp_path: Path
+) -> None:
+    # All find all within ten guesses of so small a log: who is the strongest shows at the first guess.
+    log, topics = tmp_path / "log.txt", collection / "topics.tsv"
+    log.write_text("cat\ncats and dogs\nweather\n")
+    own = sent_by(tmp_path / "own.csv", *(("Mine", *line.split("\t")) for line in topics.read_text().splitlines()))
+    command = ("attack", str(own), "--queries", str(topics), "--log", str(log), "--attackers", "Style", "Lexical")
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[-1] for line in done.stdout.splitlines() if line.split()[:1] == ["Mine"]] == ["Lexical"]
+    assert "Style, Lexical against" in done.stdout and "minilm" not in done.stdout
+
+
 # --- every setting its own file, every query counted once ---
 
 

@@ -172,8 +172,8 @@ class Observed:
 
     @classmethod
     def of(cls, sites: LogSites, texts: Sequence[str]) -> "Observed":
-        """Count outputs. Mechanisms join them by blanks, whatever their tokenizer."""
-        divided = [text.split() for text in texts]
+        """Count outputs. Mechanisms join them by blanks, whatever their tokenizer; empty ones count where all are."""
+        divided = [words for text in texts if (words := text.split())] or [[] for _ in texts]
         lengths = Counter(map(len, divided))
         length = min(lengths, key=lambda number: (-lengths[number], number)) if lengths else 0
         kept = [words for words in divided if len(words) == length]

@@ -72,6 +72,7 @@ class MaxSim(Attacker):
         slots = Slots.of(sent)
         texts = list(dict.fromkeys(divided(sent.texts)))
         points = unit(self._space.sum_of(texts) @ self._axes).astype(np.float32)
+        points = points[points.any(axis=1)]  # a text without known words is like no query, not unlike all
         best = np.zeros(len(self._rows), np.float32)
         # Where the number of words decides, queries of other lengths need no comparison: they come last anyway.
         first, last = np.searchsorted(self._lengths, (slots.length - 1, slots.length + 2)) if slots.agreed else (0, 0)

@@ -180,8 +180,8 @@ class Slots:
 
     @classmethod
     def of(cls, sent: Sent) -> "Slots":
-        """Divide texts into words."""
-        texts = divided(sent.texts)
+        """Divide texts into words; one without any says nothing about the number of words, unless none has any."""
+        texts = [words for words in divided(sent.texts) if words] or divided(sent.texts)
         lengths = Counter(map(len, texts))
         # Of several numbers that are equally common the smallest: the same whatever the order of the texts.
         length = min(lengths, key=lambda number: (-lengths[number], number)) if lengths else 0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from quipukit.attackers.attack import Coverage
+    from quipukit.attackers.base import Attacker
 
 _NAMES = ("mechanism", "parameter", "value", "attacker", "N", "budget")  # columns that are no measures
 
@@ -67,6 +68,7 @@ def attack(
       quipukit attack obfuscated.csv --collection wordnet --log wordnet --attackers QuIA Mine
     """
     from quipukit.attackers.attack import attack_report, never_sent
+    from quipukit.attackers.base import resource_names
     from quipukit.attackers.registry import with_other_vectors
     from quipukit.io.obfuscated import read_obfuscated
     from quipukit.io.queries import read_queries
@@ -97,9 +99,14 @@ def attack(
     if output is not None:
         write_table(ranks, output)
         say(f"wrote {len(ranks):,} ranks to {output}")
-    _print(_summary(risk(ranks, k), ranks, table), report.coverage, encoder, as_json, as_tsv)
+    encodes = any("encoder" in resource_names(type(one)) for one in report.panel.attackers if not _own_encoder(one))
+    _print(_summary(risk(ranks, k), ranks, table), report.coverage, encoder, encodes, as_json, as_tsv)
     if show:
         _print_guesses(report.guesses(show))
+
+
+def _own_encoder(attacker: "Attacker") -> bool:
+    return "encoder" in dict(attacker.spec.options)
 
 
 def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]:
@@ -121,7 +128,7 @@ def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame
     return by_parameter(means)
 
 
-def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, as_json: bool, as_tsv: bool) -> None:
+def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, encodes: bool, as_json: bool, as_tsv: bool) -> None:
     names = list(dict.fromkeys(means["attacker"]))
     if as_json:
         rows = json.loads(means.to_json(orient="records"))
@@ -131,8 +138,8 @@ def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, as_json: bool
         print_tsv(means)
         return
     caption = (
-        f"{', '.join(names)} with {encoder} against {facts.log_size:,} queries; of {facts.queries} originals the log "
-        f"held {facts.in_log}, {facts.injected} were added"
+        f"{', '.join(names)}{f' with {encoder}' if encodes else ''} against {facts.log_size:,} queries; of "
+        f"{facts.queries} originals the log held {facts.in_log}, {facts.injected} were added"
     )
     if facts.no_obfuscation:
         caption += f"; {facts.no_obfuscation} time(s) a setting sent nothing for a query, which counts as risk 0"
@@ -162,7 +169,9 @@ def _print_strongest(means: "pd.DataFrame", measures: list[str], caption: str) -
     rows = []
     for (mechanism, parameter, value), own in means.groupby(["mechanism", "parameter", "value"], sort=False):
         base = own[own["attacker"] == first].iloc[0]
-        best = own.loc[own[measures[min(1, len(measures) - 1)]].idxmax(), "attacker"]
+        # By R@k; of several with the same, whoever is stronger by the others.
+        order = [measures[min(1, len(measures) - 1)], *measures]
+        best = own.sort_values(list(dict.fromkeys(order)), ascending=False, kind="stable")["attacker"].iloc[0]
         rows.append(
             [
                 str(mechanism),
@@ -188,4 +197,4 @@ def _print_guesses(guesses: "pd.DataFrame") -> None:
             for row in group.itertuples()
         ]
         title = f"{mechanism}@{plain(value)}, query {qid}" + (f", {attacker}" if several else "")
-        print_table(title, ["guess", "similarity", "", "log query"], rows)
+        print_table(title, ["guess", "score", "", "log query"], rows)
