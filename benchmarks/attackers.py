@@ -21,7 +21,8 @@ ROWS, SETS = (200_000, 1_000_000, 5_000_000), 8
 LOG = ROOT.parent / "shared" / "data" / "querylog" / "queries.tsv.gz"
 CLOSED = ("SanText", "SanText+", "TEM", "CusText", "WBB")
 SECONDS = Target(300, at_most=True)
-NOISY = ("CMP@10", "VickreyCMP@12.5", "VickreyMhl@20")  # with one text: neither hopeless nor certain
+FRESH = ("CMP@5", "VickreyMhl@9")
+NOISY = ("CMP@10", "VickreyCMP@12.5")  # with one text: neither hopeless nor certain
 
 
 def run(quick: bool) -> list[Line]:
@@ -168,6 +169,27 @@ def side_by_side(draws: int = 2000, count: int = 12) -> None:
     print(risks.assign(median_rank=ranks.groupby(groups)["log_rank"].median()).round(3).to_string())
 
 
+def fresh(count: int = 100) -> None:
+    """Print what the stand-in finds of queries that it was not chosen on: drawn from the log, with another seed."""
+    import random
+
+    import quipukit as qk
+    from quipukit.attackers.attack import attack
+    from quipukit.attackers.log import read_log
+    from quipukit.frames import queries_frame
+    from quipukit.io.queries import read_queries
+    from quipukit.text import key
+
+    log, known = read_log(LOG), set(map(key, read_queries(TOPICS)["query"]))
+    others = sorted(text for text in log.texts if key(text) not in known and 3 <= len(text.split()) <= 10)
+    queries = queries_frame(random.Random(20).sample(others, count))
+    mechanisms = [qk.mechanism(one) for one in FRESH]
+    sent = qk.obfuscate(queries, mechanisms, n=50, seed=2, noise="common")
+    ranks = attack(sent, queries, log, attackers=["Positional", "Bayes"], mechanisms=mechanisms)
+    groups = ["mechanism", "value", "attacker"]
+    print(qk.risk(ranks).pivot_table(index=groups, columns="measure", values="score", sort=False).round(3).to_string())
+
+
 def _part(name: str, quick: bool) -> list[tuple[str, float]]:
     return {"panel": panel, "bayes": bayes}[name](quick) if not name.isdigit() else long_log(int(name))
 
@@ -175,6 +197,8 @@ def _part(name: str, quick: bool) -> list[tuple[str, float]]:
 if __name__ == "__main__":
     if "--cells" in sys.argv:
         side_by_side()
+    elif "--fresh" in sys.argv:
+        fresh()
     elif "--part" in sys.argv:
         print(json.dumps(_part(sys.argv[sys.argv.index("--part") + 1], "--quick" in sys.argv)))
     else:
