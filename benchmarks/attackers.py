@@ -173,16 +173,18 @@ def fresh(count: int = 100) -> None:
     """Print what the stand-in finds of queries that it was not chosen on: drawn from the log, with another seed."""
     import random
 
+    import pandas as pd
+
     import quipukit as qk
     from quipukit.attackers.attack import attack
     from quipukit.attackers.log import read_log
-    from quipukit.frames import queries_frame
     from quipukit.io.queries import read_queries
     from quipukit.text import key
 
     log, known = read_log(LOG), set(map(key, read_queries(TOPICS)["query"]))
     others = sorted(text for text in log.texts if key(text) not in known and 3 <= len(text.split()) <= 10)
-    queries = queries_frame(random.Random(20).sample(others, count))
+    drawn = random.Random(20).sample(others, count)
+    queries = pd.DataFrame({"qid": [str(number) for number in range(count)], "query": drawn})
     mechanisms = [qk.mechanism(one) for one in FRESH]
     sent = qk.obfuscate(queries, mechanisms, n=50, seed=2, noise="common")
     ranks = attack(sent, queries, log, attackers=["Positional", "Bayes"], mechanisms=mechanisms)
