@@ -121,3 +121,12 @@ def test_sizes():
     assert sizes_below(20) == [1, 2, 5, 10] and sizes_below(10, [7, 3, 7, 40]) == [3, 7] and sizes_below(1) == []
     with pytest.raises(InputError, match="at least 1"):
         sizes_below(10, [0])
+
+
+def test_settings_that_share_a_budget_have_no_curve(report):
+    # Of fewer variants each would have had more of it: a part of fifty is not what is sent at ten.
+    shared = one_leak(value=20.0).assign(mechanism="Leaky(budget='total')")
+    both = qk.attack_report(pd.concat([one_leak(), shared], ignore_index=True), ASKED, LOG, attackers=[Overlap()])
+    assert set(both.ranks["mechanism"]) == {"Leaky", "Leaky(budget='total')"}
+    assert set(both.growth()["mechanism"]) == {"Leaky"}
+    pd.testing.assert_frame_equal(both.growth(), report.growth())

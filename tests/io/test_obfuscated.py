@@ -128,3 +128,14 @@ def test_a_file_in_which_n_is_no_number_is_refused(tmp_path):
     with pytest.raises(FileError, match="column 'n' must hold numbers") as fault:
         read_obfuscated(written(tmp_path, "a.csv", content))
     assert "secret" not in str(fault.value)
+
+
+def test_a_shared_budget_is_not_multiplied_by_n():
+    rows = {"qid": "1", "query": "a", "parameter": "epsilon", "value": 3.0, "n": 4}
+    table = pd.DataFrame(
+        [{**rows, "mechanism": name, "variant": v} for name in ("CMP", "CMP(budget='total')") for v in range(4)]
+    )
+    assert with_budget(table).groupby("mechanism")["budget"].unique().map(list).to_dict() == {
+        "CMP": [12.0],
+        "CMP(budget='total')": [3.0],
+    }

@@ -1,0 +1,143 @@
+"""Measure what shuffled words, binned lengths and a shared budget take from the attackers, and what they cost.
+
+``python -m reproduce.defences`` needs ``../shared/data`` and writes docs/defences_measured.md. Each mechanism's figures
+are kept in ``.cache/reproduce/defences``; delete the folder to measure anew.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reproduce.attackers import SEED, N, risks_of
+from reproduce.dl19 import RUNS
+from reproduce.published import DATA, ROOT
+
+PAGE = ROOT / "docs" / "defences_measured.md"
+ATTACKERS = ("Words", "Positional", "Fusion", "Bayes")
+MECHANISMS = {"CMP@5": 5.0, "CMP@10": 10.0, "VickreyMhl@10": 10.0, "TEM@1.5": 1.5, "SanText@2": 2.0}
+BINS = "bins:4,8,12"
+DEPTH = 10
+FEW = 10
+OPTIONS = {
+    "as published": "",
+    "shuffle": "shuffle=True",
+    "shuffle, length": f"shuffle=True, length='{BINS}'",
+    "total": "budget='total'",
+}
+
+
+def settings(name: str, epsilon: float) -> list[tuple[str, str, int]]:
+    """Return (what it is, spec, number of variants) of every setting of a mechanism."""
+    family = name.split("@", maxsplit=1)[0]
+    return [
+        ("as published", name, N),
+        ("shuffle", f"{family}({OPTIONS['shuffle']})@{epsilon:g}", N),
+        (f"shuffle, {BINS}", f"{family}({OPTIONS['shuffle, length']})@{epsilon:g}", N),
+        (f"total, N = {FEW}", f"{family}({OPTIONS['total']})@{N * epsilon:g}", FEW),
+        (f"total, N = {N}", f"{family}({OPTIONS['total']})@{epsilon:g}", N),
+    ]
+
+
+def main() -> None:
+    """Measure every mechanism, and write."""
+    os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
+    import quipukit as qk
+
+    if not DATA.is_dir():
+        sys.exit("needs the public data in ../shared/data, beside the checkout")
+    queries = qk.read_queries(DATA / "dl19" / "topics.tsv")
+    log = qk.read_log(DATA / "querylog" / "queries.tsv.gz")
+    tables = [measured(name, epsilon, queries, log, RUNS / "defences") for name, epsilon in MECHANISMS.items()]
+    ends = references(queries)
+    PAGE.write_text(page(pd.concat(tables, ignore_index=True), ends, len(queries), len(log)), encoding="utf-8")
+
+
+def measured(name: str, epsilon: float, queries: pd.DataFrame, log: Any, folder: Path) -> pd.DataFrame:
+    """Return R@10 of every attacker and nDCG@10 of every setting of a mechanism."""
+    import quipukit as qk
+
+    file = folder / f"{name}.csv"
+    if file.is_file():
+        return pd.read_csv(file)
+    start = time.monotonic()
+    rows = settings(name, epsilon)
+    bound = [qk.mechanism(spec) for _, spec, _ in rows]
+    # Common noise: with and without an option the same words are drawn, so that a difference is the option's own.
+    sent = [
+        qk.obfuscate(queries, [one], n, seed=SEED, noise="common") for one, (_, _, n) in zip(bound, rows, strict=True)
+    ]
+    together = pd.concat(sent, ignore_index=True)
+    risks = risks_of(together, queries, log, ATTACKERS, bound)
+    found = utilities(together, queries)
+    table = []
+    for (what, spec, n), one in zip(rows, bound, strict=True):
+        mine = risks[(risks["mechanism"] == one.spec.family) & (risks["value"] == one.value)]
+        hits = mine[mine["measure"] == "R@10"].groupby("attacker")["score"].mean()
+        budget = one.value if one.budget == "total" else one.value * n
+        useful = found[(found["mechanism"] == one.spec.family) & (found["value"] == one.value)]["score"].mean()
+        numbers = {"budget": budget, **{attacker: hits[attacker] for attacker in ATTACKERS}, "nDCG@10": useful}
+        table.append({"mechanism": name, "setting": what, "spec": spec, "n": n, **numbers})
+    print(f"{name}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(table).to_csv(file, index=False)
+    return pd.DataFrame(table)
+
+
+def utilities(sent: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
+    """Return nDCG@10 per query: BM25 at depth 10 within the pool of passages, re-ranked by the original."""
+    import quipukit as qk
+
+    passages = qk.load_collection(str(DATA / "msmarco_pool"))
+    run = qk.retrieve(sent, passages, "bm25", DEPTH)
+    ranked = qk.rerank(qk.pool(run), queries, passages, "static")
+    return qk.utility(ranked, qk.read_qrels(DATA / "dl19" / "qrels.txt"), ["nDCG@10"], sent, queries["qid"])
+
+
+def references(queries: pd.DataFrame) -> dict[str, float]:
+    """Return nDCG@10 of the original query, and of words at random."""
+    import quipukit as qk
+
+    sent = {
+        "the original": qk.obfuscate(queries, "Identity", 1, seed=SEED),
+        "words at random": qk.obfuscate(queries, "Random", N, seed=SEED),
+    }
+    return {name: float(utilities(table, queries)["score"].mean()) for name, table in sent.items()}
+
+
+def page(table: pd.DataFrame, ends: dict[str, float], queries: int, log: int) -> str:
+    """Return the page."""
+    lines = [HEAD.format(queries=queries, log=log, depth=DEPTH, n=N, few=FEW)]
+    lines += ["nDCG@10 for comparison: " + ", ".join(f"{name} {value:.3f}" for name, value in ends.items()) + ".", ""]
+    lines += [
+        f"| mechanism | setting | N | composed budget | {' | '.join(ATTACKERS)} | strongest | nDCG@10 |",
+        f"|---|---|---|---|{'---|' * len(ATTACKERS)}---|---|",
+    ]
+    for row in table.to_dict("records"):
+        risks = [row[name] for name in ATTACKERS]
+        numbers = " | ".join(f"{risk:.3f}" for risk in (*risks, max(risks), row["nDCG@10"]))
+        lines.append(f"| {row['mechanism']} | {row['setting']} | {row['n']} | {row['budget']:g} | {numbers} |")
+    return "\n".join([*lines, ""])
+
+
+HEAD = """# Word order, length and budget, measured
+
+Written by `python -m reproduce.defences`. See [defences](defences.md) for what the options do.
+
+TREC DL'19, {queries} queries, one seed, a log of {log:,} distinct queries, completed with the originals. R@10 is the
+share of queries among an attacker's first ten guesses. `Bayes` knows the mechanism, its epsilon and the option;
+`Words`, `Positional` and `Fusion` know none of it. nDCG@10: BM25 at depth {depth} within the pool of passages,
+re-ranked with the original query on the user's side (`static`). With and without an option the same noise is drawn
+where it can be.
+
+`total` is `budget='total'`. With N = {few} it spends what the {n} published variants spend together on {few} variants;
+with N = {n} it spends the epsilon of one published variant on all {n}. `budget='total'` at N times epsilon is the
+published setting itself, and not measured again.
+"""
+
+
+if __name__ == "__main__":
+    main()
