@@ -76,6 +76,8 @@ _MECHANISMS = {
     "AEA": "quipukit.mechanisms.aea:AEA",
     "FEA": "quipukit.mechanisms.fea:FEA",
     "Cover": "quipukit.mechanisms.cover:Cover",
+    "QueryExp": "quipukit.mechanisms.queryexp:QueryExp",
+    "Decoys": "quipukit.mechanisms.decoys:Decoys",
     "Identity": "quipukit.mechanisms.identity:Identity",
     "Random": "quipukit.mechanisms.random:Random",
 }

@@ -76,6 +76,8 @@ class Laws:
             normalizers.compute(several)
         for responses, those in noisy.values():
             responses.compute(those)
+        for kind in dict.fromkeys(type(one) for one in mechanisms):
+            kind.prepare_query_laws([one for one in mechanisms if type(one) is kind], self._texts)
 
     def _responses_of(self, sites: LogSites) -> Responses:
         if id(sites) not in self._responses:

@@ -41,6 +41,10 @@ class Description:
             return np.asarray(encodings, np.float32)
         return np.concatenate([encodings, np.float32(self.form) * forms(texts)], axis=1).astype(np.float32)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By name: a loaded encoder cannot travel to other processes, and they have their own.
+        return type(self), (self.encoder, self.form)
+
     @functools.cached_property
     def _encoder(self) -> Encoder:
         return load_encoder(self.encoder)

@@ -112,6 +112,7 @@ class Mechanism(ABC):
     shares_work: ClassVar[bool] = False
     hides_more: ClassVar[HidesMore] = "smaller"  # which values of the parameter hide more: curves begin there
     sends_original: ClassVar[bool] = False  # whether the whole query is, by design, among what is sent
+    own_count: ClassVar[bool] = False  # whether the mechanism itself says how many texts it sends, whatever n is
 
     # --- what it is ---
 
@@ -173,6 +174,10 @@ class Mechanism(ABC):
     def query_law(self, candidates: "Sequence[str]") -> "QueryLaw":
         """Return the law of what is sent for each of some queries, where it is known for queries as a whole."""
         raise NoClosedForm(f"{self.name} has no closed form for what it sends for a query.")
+
+    @classmethod  # noqa: B027 - most have nothing to share
+    def prepare_query_laws(cls, group: "Sequence[Any]", candidates: "Sequence[str]") -> None:
+        """Compute at once what the laws of several settings share; by default they share nothing."""
 
     @classmethod
     def shared_resources(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -46,6 +46,7 @@ class Cover(QueryMechanism):
     default: ClassVar[float | None] = 50.0
     hides_more: ClassVar[HidesMore] = "larger"
     sends_original: ClassVar[bool] = True
+    own_count: ClassVar[bool] = True
 
     k: float
     cover: Partition = field(default=None, repr=False)  # type: ignore[assignment]
