@@ -14,7 +14,7 @@ from quipukit.registry import canonical_name, mechanism_class, mechanism_names
 
 BUILT_IN = [
     "CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "SanText+", "TEM", "WBB", "AEA", "FEA",
-    "Cover", "QueryExp", "Decoys", "Identity", "Random",
+    "Cover", "QueryExp", "Decoys", "StickyCover", "Identity", "Random",
 ]  # fmt: skip
 
 

@@ -94,6 +94,8 @@ NEED = WithGaps(
     },
     (*SETTING, "guesser", "attacker", "qid"),
 )
+# Which queries one user asked in a row: by rising position, the last one last.
+SESSIONS = Table("Sessions", {"sid": "text", "position": "whole", "qid": "text"}, ("sid", "position"))
 NOTES = Table("Notes", {**_SETTING, "qid": "text", "flag": "text", "count": "whole"}, (*SETTING, "qid", "flag"))
 
 
@@ -111,6 +113,35 @@ def qrels_frame(judgments: pd.DataFrame, source: str = "the judgments") -> pd.Da
         stacklevel=2,
     )
     return typed.groupby(key, sort=False, as_index=False)["relevance"].max()
+
+
+def sessions_frame(sessions: pd.DataFrame, queries: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return a Sessions table in the order of its positions; with ``queries``, one whose queries are all known.
+
+    >>> sessions_frame(pd.DataFrame({"sid": ["s", "s"], "position": [2, 1], "qid": ["b", "a"]}))["qid"].tolist()
+    ['a', 'b']
+    """
+    checked = SESSIONS.check(sessions)
+    if checked.empty:
+        raise FrameError("Sessions holds no session; give rows of sid, position and qid.")
+    for column, what in (("sid", "session"), ("qid", "query")):
+        empty = checked[column].str.strip().eq("")
+        if empty.any():
+            raise FrameError(
+                f"Sessions: row {int(empty.to_numpy().argmax()) + 1} names no {what} ({column!r} is empty); a session "
+                "without queries is left out, not written down."
+            )
+    if queries is not None:
+        named = list(dict.fromkeys(checked["qid"]))
+        known = set(QUERIES.check(queries)["qid"])
+        unknown = [qid for qid in named if qid not in known]
+        if unknown:
+            raise FrameError(
+                f"Sessions: {len(unknown)} of {len(named)} queries are unknown (first: {', '.join(unknown[:3])}); give "
+                "the queries of all sessions, with the ids that the sessions name."
+            )
+    order = checked.groupby("sid", sort=False).ngroup().to_numpy()
+    return checked.iloc[np.lexsort((checked["position"].to_numpy(), order))].reset_index(drop=True)
 
 
 def with_setting(frame: pd.DataFrame) -> pd.DataFrame:

@@ -101,6 +101,43 @@ class WithinGroup(Guarantee):
 
 
 @dataclass(frozen=True)
+class WithinNodes(WithinGroup):
+    """What is sent in a session is a function of the sequence of its new nodes: those that were not sent before in it.
+
+    Sessions with the same sequence, sent at the same moments, look the same, whatever was asked under the nodes. For
+    one query it is `WithinGroup`.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"sessions with the same new nodes are indistinguishable; a node has {self.k:,} or more queries of the "
+            f"pool {self.pool} (which nodes, and when they are sent, is released)"
+        )
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """Return what is promised, sentence by sentence."""
+        return (
+            f"A node, {self.k:,} or more queries of the pool {self.pool}, is sent once in a session, always as the "
+            "same list; a later query under it sends nothing.",
+            "Two sessions with the same sequence of new nodes, sent at the same moments, are indistinguishable.",
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Return what is not promised, sentence by sentence."""
+        return (
+            "The topics are released: which nodes, in which order, and when.",
+            "Queries of a session are related: two nodes together say more about the queries under each than either "
+            "node alone. A session that stays under its first node releases that one only.",
+            "Opening a document at its site, or clicking on it, is outside: local answers hide the query, not the "
+            "visit.",
+            "Within a node nothing follows for one particular query, or under another prior than the uniform one.",
+            "A query outside the pool shares its node with those of the attacker's log that fall there: maybe few.",
+        )
+
+
+@dataclass(frozen=True)
 class NoGuarantee(Guarantee):
     """Nothing is promised, and why."""
 

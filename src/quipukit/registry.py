@@ -78,6 +78,7 @@ _MECHANISMS = {
     "Cover": "quipukit.mechanisms.cover:Cover",
     "QueryExp": "quipukit.mechanisms.queryexp:QueryExp",
     "Decoys": "quipukit.mechanisms.decoys:Decoys",
+    "StickyCover": "quipukit.mechanisms.sticky:StickyCover",
     "Identity": "quipukit.mechanisms.identity:Identity",
     "Random": "quipukit.mechanisms.random:Random",
 }

@@ -46,11 +46,13 @@ class Sent:
     """The texts that the search system received for one query, in order; ``setting`` only if the attacker knows it.
 
     ``others`` are queries of other users, for attackers that learn from them; never the one that is to be guessed.
+    ``earlier`` holds what was sent for other queries of the same session, where there is one: the texts of each.
     """
 
     texts: tuple[str, ...]
     setting: KnownSetting | None = None
     others: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ its risk is what the mechanism leaves.
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,15 @@ class _Law:
 
 def _made(sent: Sent) -> Hashable:
     return (sent.setting, len(sent.texts))
+
+
+class _Evidence(NamedTuple):
+    """What a set of texts says about some rows of the log; ``off`` is how far every row is from their length."""
+
+    queries: Rows
+    likelihood: Floats
+    violations: Floats
+    off: Rows
 
 
 @dataclass(kw_only=True, eq=False)
@@ -115,15 +125,8 @@ class Bayes(Attacker):
         if self.mechanism == "unknown":
             yield from self._of_any_mechanism(batch)
             return
-        # Of some settings the law depends on how many texts share its budget.
-        firsts = {_made(one): one for one in batch}
-        mechanisms = {made: self._laws.mechanisms(one) for made, one in firsts.items()}
-        self._laws.prepare([one for several in mechanisms.values() for one in several])
-        laws = {made: self._known_laws(several) for made, several in mechanisms.items()}
-        self._verbatim = {made for made, several in mechanisms.items() if any(map(is_identity, several))}
-        self._whole = {made: self._query_laws(several) for made, several in mechanisms.items()}
-        known = {made for made in mechanisms if laws[made] or self._whole[made]} | self._verbatim
-        warn_unknown(self.name, [one for one in batch if _made(one) not in known])
+        laws = self._learned(batch)
+        warn_unknown(self.name, [one for one in batch if not self._is_known(one, laws)])
         if self.cells:
             # One after the other: the scans of a set's words are what runs in threads.
             yield from (self._scored(one, laws[_made(one)]) for one in batch)
@@ -131,6 +134,44 @@ class Bayes(Attacker):
             for start in range(0, len(batch), _BATCH):
                 yield from in_threads(lambda one: self._scored(one, laws[_made(one)]), batch[start : start + _BATCH])
         self._laws.warn_unknown_words(self.name)
+
+    def fitting_of(self, batch: Sequence[Sent]) -> "Iterator[tuple[Rows, Floats] | None]":
+        """Iterate over the rows that fit each set of texts best, with their log-posterior up to a constant.
+
+        Those are the rows with the fewest violations: none, where the mechanism is what it is taken for; and of
+        shuffled words those that are scored by all orders. None stands for a mechanism without a known law.
+        """
+        laws = self._learned(batch)
+
+        def fitting(one: Sent) -> "tuple[Rows, Floats] | None":
+            made = laws[_made(one)]
+            if not self._is_known(one, laws):
+                return None
+            if self._is_shuffled(one, made):
+                return self._in_any_order(one, made)[1:]
+            queries, likelihood, violations, _ = self._evidence(one, made)
+            best = violations == violations.min() if len(queries) else np.zeros(0, bool)
+            return queries[best], self._log_prior[queries[best]] + likelihood[best]
+
+        for start in range(0, len(batch), _BATCH):
+            yield from in_threads(fitting, batch[start : start + _BATCH])
+
+    def _learned(self, batch: Sequence[Sent]) -> "dict[Hashable, list[_Law]]":
+        """Learn the laws of all settings of a batch, and return those of words."""
+        # Of some settings the law depends on how many texts share its budget.
+        firsts = {_made(one): one for one in batch}
+        mechanisms = {made: self._laws.mechanisms(one) for made, one in firsts.items()}
+        self._laws.prepare([one for several in mechanisms.values() for one in several])
+        self._verbatim = {made for made, several in mechanisms.items() if any(map(is_identity, several))}
+        self._whole = {made: self._query_laws(several) for made, several in mechanisms.items()}
+        return {made: self._known_laws(several) for made, several in mechanisms.items()}
+
+    def _is_known(self, sent: Sent, laws: "dict[Hashable, list[_Law]]") -> bool:
+        made = _made(sent)
+        return bool(laws[made] or self._whole[made]) or made in self._verbatim
+
+    def _is_shuffled(self, sent: Sent, made: "Sequence[_Law]") -> bool:
+        return bool(made and made[0].shuffled and not self._whole[_made(sent)] and _made(sent) not in self._verbatim)
 
     def _of_any_mechanism(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         families = list(self._laws.families.values())
@@ -150,20 +191,29 @@ class Bayes(Attacker):
         ]
 
     def _scored(self, sent: Sent, made: "Sequence[_Law]") -> Floats:
+        if not made and not self._whole[_made(sent)] and _made(sent) not in self._verbatim:
+            return np.zeros(len(self._log_prior))
+        if self._is_shuffled(sent, made):
+            scores, best, posterior = self._in_any_order(sent, made)
+            return rescored(scores, best, posterior) if len(best) else scores
+        scores = scores_of_posterior(self._log_prior, *self._evidence(sent, made))
+        if self.cells and made and isinstance(made[0].words, NoiseLaw):
+            seen = Observed.of(made[0].words.sites, sent.texts)
+            group = made[0].words.sites.of_length(seen.length)
+            return self._refined(scores, seen, group, made[0].words) if len(group.queries) else scores
+        return scores
+
+    def _evidence(self, sent: Sent, made: "Sequence[_Law]") -> _Evidence:
         if _made(sent) in self._verbatim:
             differ = self._laws.texts_that_differ(sent.texts)
             every = np.arange(len(differ))
-            return scores_of_posterior(self._log_prior, every, np.zeros(len(differ)), differ, np.zeros_like(every))
+            return _Evidence(every, np.zeros(len(differ)), differ, np.zeros_like(every))
         if whole := self._whole[_made(sent)]:
             return self._of_whole_queries(sent, whole)
-        if not made:
-            return np.zeros(len(self._log_prior))
         laws = [one.words for one in made]
         sites = laws[0].sites
         seen = Observed.of(sites, sent.texts)
         self._laws.note_unknown(seen)
-        if made[0].shuffled:
-            return self._in_any_order(sent, seen.length, laws, made[0].bins)
         group = sites.of_length(seen.length)
         likelihoods = []
         violations = np.zeros(len(group.queries))
@@ -171,36 +221,38 @@ class Bayes(Attacker):
             table = law.table(seen, group.columns)
             likelihoods.append(over_positions(table.log_likelihood, group.local))
             violations = over_positions(table.violations, group.local)
-        likelihood = log_mean_exp(np.array(likelihoods))
         off = np.abs(sites.lengths - seen.length)
-        scores = scores_of_posterior(self._log_prior, group.queries, likelihood, violations, off)
-        if self.cells and isinstance(laws[0], NoiseLaw) and len(group.queries):
-            return self._refined(scores, seen, group, laws[0])
-        return scores
+        return _Evidence(group.queries, log_mean_exp(np.array(likelihoods)), violations, off)
 
-    def _of_whole_queries(self, sent: Sent, laws: Sequence[QueryLaw]) -> Floats:
-        """Return the log-posterior by laws of whole queries; those that cannot have sent the texts come last."""
+    def _of_whole_queries(self, sent: Sent, laws: Sequence[QueryLaw]) -> _Evidence:
+        """Return what laws of whole queries say; queries that cannot have sent the texts have a violation."""
         likelihoods = np.array([law.log_likelihoods(sent.texts) for law in laws])
         impossible = np.isneginf(likelihoods).all(axis=0)
         likelihood = log_mean_exp(np.where(impossible, 0.0, likelihoods))
         every = np.arange(len(likelihood))
-        violations = np.asarray(impossible, np.float64)
-        return scores_of_posterior(self._log_prior, every, likelihood, violations, np.zeros_like(every))
+        return _Evidence(every, likelihood, np.asarray(impossible, np.float64), np.zeros_like(every))
 
-    def _in_any_order(self, sent: Sent, length: int, laws: Sequence[WordLaw], bins: Bins | None) -> Floats:
-        """Score all candidates as bags of words, and the best by all orders in which their words may have been sent."""
+    def _in_any_order(self, sent: Sent, made: "Sequence[_Law]") -> tuple[Floats, Rows, Floats]:
+        """Score all candidates as bags of words, and the best by all orders in which their words may have been sent.
+
+        Returned are the scores as bags, the best rows, and the log-posterior of these.
+        """
+        laws, bins = [one.words for one in made], made[0].bins
         sites = laws[0].sites
-        bag, candidates = Bag.of(sites, sent.texts, length), Candidates.of(sites, length, bins)
+        seen = Observed.of(sites, sent.texts)
+        self._laws.note_unknown(seen)
+        bag, candidates = Bag.of(sites, sent.texts, seen.length), Candidates.of(sites, seen.length, bins)
         queries = candidates.queries
-        off = distance_to_bin(sites.lengths, length, bins)
-        if not len(queries) or not length:
-            return scores_of_posterior(self._log_prior, queries, np.zeros(len(queries)), np.zeros(len(queries)), off)
+        off = distance_to_bin(sites.lengths, seen.length, bins)
+        if not len(queries) or not seen.length:
+            none = np.zeros(len(queries))
+            return scores_of_posterior(self._log_prior, queries, none, none, off), np.empty(0, np.int64), np.empty(0)
         bags = log_mean_exp(np.array([bag_likelihoods(law, bag, candidates) for law in laws]))
         scores = scores_of_posterior(self._log_prior, queries, bags, np.zeros(len(queries)), off)
         best = np.argsort(-scores[queries], kind="stable")[: refined(bag, candidates)]
         tables = [partial(self._any_order_table, law, bag) for law in laws]
         likelihood = log_mean_exp(np.array([order_likelihoods(bag, candidates, best, table) for table in tables]))
-        return rescored(scores, queries[best], self._log_prior[queries[best]] + likelihood)
+        return scores, queries[best], self._log_prior[queries[best]] + likelihood
 
     def _any_order_table(self, law: WordLaw, bag: Bag, columns: Rows) -> Floats:
         """Return ln P(y | x) for the words of a bag; by estimates of the law itself, where they are asked for."""

@@ -146,7 +146,16 @@ class Panel:
         sent nothing at all is known from ``settings`` (mechanism, parameter, value) alone. ``executor`` counts in other
         processes, for attackers whose scores are cosines.
         """
-        task = Task.of(obfuscated, queries, self.log, settings)
+        return self.ranks_of(Task.of(obfuscated, queries, self.log, settings), names, progress, executor)
+
+    def ranks_of(
+        self,
+        task: Task,
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        executor: Executor | None = None,
+    ) -> pd.DataFrame:
+        """Return the ranks of a task; see `ranks`."""
         self.prepare(names=names)
         chosen = self._named(names)
         counts = self._counts(chosen, task, progress, executor)

@@ -3,7 +3,7 @@
 import itertools
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,7 @@ class Task:
     texts: list[tuple[str, ...]]  # what was sent for each
     targets: Rows
     queries: dict[str, str]  # every original by its id, of which an attacker never sees the one to be guessed
+    earlier: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)  # of each, in a session; see `Sent`
 
     @classmethod
     def of(
@@ -50,7 +51,7 @@ class Task:
         bounds = np.searchsorted(group_of[order], np.arange(len(groups) + 1))
         texts = sent["query"].to_numpy(object)[order]
         return cls(
-            asked=_every_setting(sent, settings).merge(asked[["qid"]], how="cross"),
+            asked=every_setting(sent, settings).merge(asked[["qid"]], how="cross"),
             groups=groups,
             texts=[tuple(texts[start:stop]) for start, stop in itertools.pairwise(bounds)],
             targets=np.array([log.row(originals[qid]) for qid in groups["qid"]], np.int64),
@@ -60,6 +61,8 @@ class Task:
     def sent_to(self, attacker: Attacker, mechanisms: "Mapping[Key, Mechanism] | None" = None) -> list[Sent]:
         """Return what an attacker sees: the texts, of the setting as much as it knows, and queries of other users."""
         seen = self._seen_by(attacker, mechanisms or {})
+        if self.earlier:
+            seen = [replace(one, earlier=earlier) for one, earlier in zip(seen, self.earlier, strict=True)]
         if not attacker.learns_from_others:
             return seen
         others = others_of(self.queries)
@@ -114,7 +117,7 @@ def _originals(obfuscated: pd.DataFrame, queries: pd.DataFrame) -> dict[str, str
     return texts
 
 
-def _every_setting(obfuscated: pd.DataFrame, settings: pd.DataFrame | None) -> pd.DataFrame:
+def every_setting(obfuscated: pd.DataFrame, settings: pd.DataFrame | None) -> pd.DataFrame:
     """Return the settings of the table, and of those named the ones that it lacks."""
     named = obfuscated[list(SETTING)].drop_duplicates()
     if settings is None:

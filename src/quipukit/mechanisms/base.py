@@ -179,6 +179,13 @@ class Mechanism(ABC):
     def prepare_query_laws(cls, group: "Sequence[Any]", candidates: "Sequence[str]") -> None:
         """Compute at once what the laws of several settings share; by default they share nothing."""
 
+    def in_session(self, alone: "Sequence[tuple[str, ...]]") -> "list[tuple[str, ...]]":
+        """Return what is sent for the queries of a session, one after the other, given what each alone would send.
+
+        By default the same: most mechanisms remember nothing.
+        """
+        return list(alone)
+
     @classmethod
     def shared_resources(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return resources as several settings can share them; by default as they were given."""

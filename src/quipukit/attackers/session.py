@@ -1,0 +1,196 @@
+"""Session: guess the last query of a session from all that was sent in it.
+
+Queries of a session are related. With r_t the texts that were sent for an earlier query and a a candidate for the last,
+
+    score(a) = log post(a) + sum over t of log sum over b of P(b | r_t) exp(12 cos(a, b)),
+
+where log post is the score of `Bayes` for the last query alone, and b runs over the queries that are plausible for the
+earlier one. A query that was asked before is among these b, with the cosine 1: what two transcripts of one query have
+in common needs no term of its own.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.bayes import Bayes
+from quipukit.attackers.cells import rescored
+from quipukit.attackers.quia import QuIA
+from quipukit.encoders.base import Encoder
+from quipukit.encoders.load import load_encoder
+from quipukit.errors import SpecError
+from quipukit.progress import Progress
+from quipukit.threads import in_threads
+from quipukit.vectors.sources import load_vectors
+from quipukit.vectors.store import Vectors
+
+_RANKED = 1000  # candidates for the last query that are ranked anew; all others keep their order behind them
+_PLAUSIBLE = 200  # candidates for an earlier query
+_LEVEL = 2000  # where more candidates than that are level, some of them stand for all
+_REACH = 25.0  # nats: what is less plausible than the best by more has no weight
+_BLOCK = 16  # sets of texts that are compared with the log at a time
+
+Rows = NDArray[np.int64]
+
+
+class Candidates(NamedTuple):
+    """Rows of the log that are plausible for one query, and the logarithm of the weight of each."""
+
+    rows: Rows
+    weights: Floats
+
+
+@dataclass(kw_only=True, eq=False)
+class Session(Attacker):
+    """Ranks the log for the last query of a session; without earlier queries (`Sent.earlier`) it is Bayes.
+
+    ``sharpness`` is how closely queries of a session are expected to be related. Where a mechanism has no known law,
+    what QuIA sees stands for it: sharpness * cos(a, mean of what was sent).
+    """
+
+    name = "Session"
+    summary = "the most probable last query of a session, given all that was sent in it"
+    knows = "log+mechanism+epsilon"
+
+    encoder: Encoder = field(default_factory=load_encoder)
+    vectors: Vectors = field(default_factory=load_vectors)
+    prior: str = "count"
+    sharpness: float = 12.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if not 0 < self.sharpness < 1000:
+            raise SpecError(f"Session: sharpness must lie between 0 and 1000 (found {self.sharpness!r}); try 12.")
+
+    def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
+        """Encode the log, and let Bayes learn it."""
+        self._bayes = Bayes(vectors=self.vectors, prior=self.prior)
+        self._bayes.prepare(log)
+        self._quia = QuIA(encoder=self.encoder)
+        self._quia.prepare(log, progress)
+
+    def scores(self, sent: Sent) -> Floats:
+        """Return a score for every query as the last of the session."""
+        return next(self.scores_of([sent]))
+
+    def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        """Score setting by setting: the earlier queries first, each set of texts once."""
+        for setting, some in itertools.groupby(batch, lambda one: one.setting):
+            own = list(some)
+            texts = dict.fromkeys(texts for one in own for texts in one.earlier)
+            plausible = dict(zip(texts, self._plausible([Sent(one, setting) for one in texts]), strict=True))
+            yield from self._scored(own, plausible)
+
+    def _scored(self, batch: Sequence[Sent], plausible: "dict[tuple[str, ...], Candidates]") -> Iterator[Floats]:
+        """Score the last queries; those that follow one another and differ in what came before share their posterior.
+
+        Rows that Bayes finds possible come before all others, whatever the session says.
+        """
+        runs = [list(run) for _, run in itertools.groupby(batch, lambda one: one.texts)]
+        for start in range(0, len(runs), _BLOCK):
+            some = runs[start : start + _BLOCK]
+            alone = [Sent(run[0].texts, run[0].setting) for run in some]
+            own = list(self._posteriors(alone))
+
+            def scored(pair: "tuple[list[Sent], tuple[Floats, Candidates]]") -> list[Floats]:
+                run, (scores, candidates) = pair
+                vectors = self._unit(candidates.rows)
+                return [self._with_earlier(one, scores, candidates, vectors, plausible) for one in run]
+
+            yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
+
+    def _with_earlier(
+        self,
+        one: Sent,
+        scores: Floats,
+        candidates: Candidates,
+        vectors: NDArray[np.float32],
+        plausible: "dict[tuple[str, ...], Candidates]",
+    ) -> Floats:
+        if not one.earlier or not len(candidates.rows):
+            return scores
+        total = candidates.weights.copy()
+        for texts in one.earlier:
+            total += self._related(vectors, plausible[texts])
+        return rescored(scores, candidates.rows, total)
+
+    def _related(self, vectors: NDArray[np.float32], earlier: Candidates) -> Floats:
+        """Return log sum over b of w(b) exp(sharpness cos(a, b)) for candidates a."""
+        if not len(earlier.rows):
+            return np.zeros(len(vectors))
+        cosines = (vectors @ self._unit(earlier.rows).T).astype(np.float64)
+        terms = self.sharpness * cosines + earlier.weights
+        top = terms.max(axis=1, keepdims=True)
+        related: Floats = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
+        return related
+
+    # --- one query at a time ---
+
+    def _plausible(self, batch: Sequence[Sent]) -> Iterator[Candidates]:
+        """Iterate over the plausible queries for each set of texts, with weights that add up to 1."""
+        for start in range(0, len(batch), _BLOCK):
+            some = batch[start : start + _BLOCK]
+            fitting = list(self._bayes.fitting_of(some))
+            guesses = iter(self._by_similarity([one for one, law in zip(some, fitting, strict=True) if law is None]))
+            for law in fitting:
+                rows, weights = law if law is not None else (np.arange(len(self._quia.log_vectors)), next(guesses))
+                chosen = best_of(rows, weights, _PLAUSIBLE)
+                top = chosen.weights.max() if len(chosen.rows) else 0.0
+                weights = chosen.weights - top
+                yield Candidates(chosen.rows, weights - np.log(np.exp(weights).sum()) if len(weights) else weights)
+
+    def _posteriors(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, Candidates]]":
+        """Iterate over the scores of all rows for each set of texts, and the candidates that are ranked anew."""
+        fitting = list(self._bayes.fitting_of(batch))
+        known = [one for one, law in zip(batch, fitting, strict=True) if law is not None]
+        scores = iter(self._bayes.scores_of(known)) if known else iter(())
+        guesses = iter(self._by_similarity([one for one, law in zip(batch, fitting, strict=True) if law is None]))
+        for law in fitting:
+            own = next(guesses) if law is None else next(scores)
+            rows, weights = (np.arange(len(own)), own) if law is None else law
+            yield own, best_of(rows, weights, _RANKED, np.inf)
+
+    def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
+        if not batch:
+            return []
+        centers = unit(self._quia.sent_vectors(batch).astype(np.float32))
+        log = self._quia.log_vectors
+        blocks = (range(start, min(start + 8192, len(log))) for start in range(0, len(log), 8192))
+        cosines = np.vstack([unit(log[block.start : block.stop]) @ centers.T for block in blocks])
+        return list(self.sharpness * np.round(cosines.T.astype(np.float64), 6))
+
+    def _unit(self, rows: Rows) -> NDArray[np.float32]:
+        return unit(self._quia.log_vectors[rows])
+
+
+def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH) -> Candidates:
+    """Return the rows with the highest weights: ``most`` of them, and those that are level with the last of these.
+
+    Where very many are level, some stand for all: they are spread evenly over the log, whose order says nothing.
+
+    >>> best_of(np.arange(5), np.log([4.0, 1, 1, 1, 0.5]), 2).rows.tolist()
+    [0, 1, 2, 3]
+    """
+    if len(rows) > most:
+        bar = np.partition(weights, len(weights) - most)[len(weights) - most]
+        kept = weights >= max(bar, weights.max() - reach)
+        rows, weights = rows[kept], weights[kept]
+        if len(rows) > max(most, _LEVEL):
+            some = np.linspace(0, len(rows) - 1, max(most, _LEVEL)).astype(np.int64)
+            rows, weights = rows[some], weights[some]
+    return Candidates(rows, weights)
+
+
+def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return vectors of norm 1; those of norm 0 as they are.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
