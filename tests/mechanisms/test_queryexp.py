@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import quipukit as qk
 from quipukit.attackers.attack import attack
 from quipukit.attackers.log import QueryLog
+from quipukit.covers.distances import log_normalizers
 from quipukit.covers.make import make_partition
 from quipukit.covers.pool import QueryPool
 from quipukit.errors import SpecError
@@ -154,6 +156,22 @@ def test_bayes_reaches_the_vulnerability_and_nobody_more(epsilon: float) -> None
     assert success["Bayes"] == pytest.approx(vulnerability, abs=1e-9)
     assert success.max() <= vulnerability + 1e-9
     assert success.min() < vulnerability - 0.01  # the comparison can tell attackers apart
+
+
+def test_settings_share_one_pass_over_log_and_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[list[float]] = []
+
+    def counted(points: Any, rows: Any, epsilons: list[float]) -> Floats:
+        passes.append(epsilons)
+        return log_normalizers(points, rows, epsilons)
+
+    monkeypatch.setattr("quipukit.covers.encoded.log_normalizers", counted)
+    settings = [made(4), made(6), made(9)]
+    queries = {"1": "cat", "2": "loan history"}
+    log = QueryLog.of([*pool().texts, "a log of its own"])
+    sent = qk.obfuscate(queries, settings, n=2, seed=1)
+    attack(sent, queries_frame(queries), log, attackers=["Bayes"], mechanisms=settings)
+    assert passes == [[4, 6, 9]]
 
 
 # --- as any other mechanism --------------------------------------------------------------------------------------

@@ -146,8 +146,9 @@ class Laws:
 
     @functools.cached_property
     def families(self) -> dict[str, list[WordLaw]]:
-        """Return the laws of every built-in mechanism that has one, at every value of its grid, with our vectors."""
-        bound = {name: self._named(name, None) for name in MECHANISMS.built_in}
+        """Return the laws of every built-in mechanism of words, at every value of its grid, with our vectors."""
+        of_words = [name for name in MECHANISMS.built_in if issubclass(mechanism_class(name), WordMechanism)]
+        bound = {name: self._named(name, None) for name in of_words}
         self.prepare([one for several in bound.values() for one in several])
         laws = {name: [law for one in several if (law := self.law(one)) is not None] for name, several in bound.items()}
         return {name: family for name, family in laws.items() if family}

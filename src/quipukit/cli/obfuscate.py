@@ -230,6 +230,7 @@ def note_lines(notes: "pd.DataFrame") -> list[str]:
         "empty": "queries with nothing to obfuscate, so their variants are empty",
         "no_obfuscation": "queries for which no variant was found, so nothing is sent",
         "too_many": "queries with too many candidates to weigh (a smaller window or fewer terms has fewer)",
+        "outside": "queries that are not in the public pool",
         "fewer": "variants fewer than asked for, since there are no more",
     }
     counts: dict[tuple[str, float, str], int] = {}
