@@ -73,3 +73,21 @@ def test_small_logs(texts):
     style = Style(vectors=small.vectors())
     style.prepare(KnownLog(texts, np.ones(len(texts), np.int64)))
     assert style.scores(Sent(("a",), others=("what is this?",))).shape == (len(texts),)
+
+
+def test_log_odds_are_the_discriminant_made_smaller_and_nothing_where_examples_are_not_alike() -> None:
+    """Users who ask questions are told from a log of keywords; users who ask for what the log holds are not."""
+    keywords = [f"{one} {two}" for one in _THINGS for two in _THINGS if one != two]
+    questions = [f"what is the {one} of a {two}" for one in _THINGS for two in _THINGS if one != two]
+    log = KnownLog(sorted([*keywords, *questions[::9]]), np.ones(len(keywords) + len(questions[::9]), np.int64))
+    style = Style()
+    style.prepare(log)
+    asked = style.log_odds(Sent((), others=tuple(questions[1::9])))
+    is_question = np.array([text.startswith("what") for text in log.texts])
+    assert asked[is_question].min() > asked[~is_question].max() > asked[~is_question].min()
+    same = style.log_odds(Sent((), others=tuple(keywords[::9])))
+    assert np.ptp(same) < 0.2 * np.ptp(asked)
+    assert not style.log_odds(Sent(())).any()
+
+
+_THINGS = ("cat", "dog", "tax", "loan", "piano", "song", "fever", "pain", "river", "city", "glass", "king", "bread")

@@ -5,6 +5,7 @@ attacker with the same log and prior does better on average, for P@1, R@k or RR:
 its risk is what the mechanism leaves.
 """
 
+import functools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,7 @@ from quipukit.attackers.shuffled import (
     order_likelihoods,
     refined,
 )
+from quipukit.attackers.style import Style
 from quipukit.attackers.tables import WordLaw
 from quipukit.errors import SpecError
 from quipukit.mechanisms.base import Mechanism, QueryLaw, check_whole
@@ -69,7 +71,9 @@ class Bayes(Attacker):
     """The score of a query is the logarithm of its posterior probability, up to a constant.
 
     A query of which some of what was sent cannot come comes after all those with fewer such violations; queries with
-    another number of words come last. ``prior`` is how often the log's queries were asked ("count"), or "uniform".
+    another number of words come last. ``prior`` is how often the log's queries were asked ("count"), "uniform", or
+    "style": the counts times how much each looks like queries of other users (`Style.log_odds`).
+
     With ``epsilon="unknown"`` the likelihood is the mean over the mechanism's grid, and the value is not looked at.
     With ``mechanism="unknown"`` it is the mean over all mechanisms with a law too, each at every value of its grid:
     what was sent decides between them. That takes as long as all of them together. Where nothing is known about a
@@ -96,7 +100,7 @@ class Bayes(Attacker):
     def __post_init__(self) -> None:
         """Check the options."""
         known = ("known", "unknown")
-        for option, choices in (("prior", ("count", "uniform")), ("epsilon", known), ("mechanism", known)):
+        for option, choices in (("prior", ("count", "uniform", "style")), ("epsilon", known), ("mechanism", known)):
             if getattr(self, option) not in choices:
                 raise SpecError(
                     f"Bayes: {option} must be {' or '.join(map(repr, choices))} ({getattr(self, option)!r})."
@@ -104,6 +108,7 @@ class Bayes(Attacker):
         check_whole(self.name, "cells", self.cells, 0)
         if self.cells and "unknown" in (self.epsilon, self.mechanism):
             raise SpecError("Bayes: cells needs a known mechanism and epsilon; leave one of them out.")
+        self.learns_from_others = self.prior == "style"  # type: ignore[misc]
         if self.mechanism == "unknown":
             self.knows = "log"  # type: ignore[assignment]
         elif self.epsilon == "unknown":
@@ -113,8 +118,20 @@ class Bayes(Attacker):
         """Keep the log; it is divided into words when a mechanism is seen."""
         self._laws = Laws(log.texts, self.vectors)
         self._cells: dict[NoiseLaw, Cells] = {}
-        counts = np.maximum(log.counts, 1) if self.prior == "count" else np.ones(len(log))
+        counts = np.ones(len(log)) if self.prior == "uniform" else np.maximum(log.counts, 1)
         self._log_prior = np.log(counts / counts.sum()) if len(log) else np.empty(0)
+        if self.prior == "style":
+            self._style = Style(vectors=self.vectors)
+            self._style.prepare(log)
+            self._styled = functools.lru_cache(maxsize=8)(self._with_style)
+
+    def _with_style(self, others: tuple[str, ...]) -> Floats:
+        odds = self._log_prior + self._style.log_odds(Sent((), others=others))
+        top = odds.max(initial=0.0)
+        return np.asarray(odds - top - np.log(np.exp(odds - top).sum()), np.float64)
+
+    def _prior_of(self, sent: Sent) -> Floats:
+        return self._styled(sent.others) if self.prior == "style" else self._log_prior
 
     def scores(self, sent: Sent) -> Floats:
         """Return the log-posterior of every query."""
@@ -151,7 +168,7 @@ class Bayes(Attacker):
                 return self._in_any_order(one, made)[1:]
             queries, likelihood, violations, _ = self._evidence(one, made)
             best = violations == violations.min() if len(queries) else np.zeros(0, bool)
-            return queries[best], self._log_prior[queries[best]] + likelihood[best]
+            return queries[best], self._prior_of(one)[queries[best]] + likelihood[best]
 
         for start in range(0, len(batch), _BATCH):
             yield from in_threads(fitting, batch[start : start + _BATCH])
@@ -177,7 +194,8 @@ class Bayes(Attacker):
         families = list(self._laws.families.values())
         for start in range(0, len(batch), _BATCH):
             yield from in_threads(
-                lambda one: posterior_over_laws(families, one.texts, self._log_prior)[0], batch[start : start + _BATCH]
+                lambda one: posterior_over_laws(families, one.texts, self._prior_of(one))[0],
+                batch[start : start + _BATCH],
             )
 
     def _query_laws(self, mechanisms: Sequence[Mechanism]) -> list[QueryLaw]:
@@ -196,11 +214,12 @@ class Bayes(Attacker):
         if self._is_shuffled(sent, made):
             scores, best, posterior = self._in_any_order(sent, made)
             return rescored(scores, best, posterior) if len(best) else scores
-        scores = scores_of_posterior(self._log_prior, *self._evidence(sent, made))
+        prior = self._prior_of(sent)
+        scores = scores_of_posterior(prior, *self._evidence(sent, made))
         if self.cells and made and isinstance(made[0].words, NoiseLaw):
             seen = Observed.of(made[0].words.sites, sent.texts)
             group = made[0].words.sites.of_length(seen.length)
-            return self._refined(scores, seen, group, made[0].words) if len(group.queries) else scores
+            return self._refined(scores, prior, seen, group, made[0].words) if len(group.queries) else scores
         return scores
 
     def _evidence(self, sent: Sent, made: "Sequence[_Law]") -> _Evidence:
@@ -238,7 +257,7 @@ class Bayes(Attacker):
         Returned are the scores as bags, the best rows, and the log-posterior of these.
         """
         laws, bins = [one.words for one in made], made[0].bins
-        sites = laws[0].sites
+        sites, prior = laws[0].sites, self._prior_of(sent)
         seen = Observed.of(sites, sent.texts)
         self._laws.note_unknown(seen)
         bag, candidates = Bag.of(sites, sent.texts, seen.length), Candidates.of(sites, seen.length, bins)
@@ -246,13 +265,13 @@ class Bayes(Attacker):
         off = distance_to_bin(sites.lengths, seen.length, bins)
         if not len(queries) or not seen.length:
             none = np.zeros(len(queries))
-            return scores_of_posterior(self._log_prior, queries, none, none, off), np.empty(0, np.int64), np.empty(0)
+            return scores_of_posterior(prior, queries, none, none, off), np.empty(0, np.int64), np.empty(0)
         bags = log_mean_exp(np.array([bag_likelihoods(law, bag, candidates) for law in laws]))
-        scores = scores_of_posterior(self._log_prior, queries, bags, np.zeros(len(queries)), off)
+        scores = scores_of_posterior(prior, queries, bags, np.zeros(len(queries)), off)
         best = np.argsort(-scores[queries], kind="stable")[: refined(bag, candidates)]
         tables = [partial(self._any_order_table, law, bag) for law in laws]
         likelihood = log_mean_exp(np.array([order_likelihoods(bag, candidates, best, table) for table in tables]))
-        return scores, queries[best], self._log_prior[queries[best]] + likelihood
+        return scores, queries[best], prior[queries[best]] + likelihood
 
     def _any_order_table(self, law: WordLaw, bag: Bag, columns: Rows) -> Floats:
         """Return ln P(y | x) for the words of a bag; by estimates of the law itself, where they are asked for."""
@@ -264,7 +283,7 @@ class Bayes(Attacker):
             table[np.ix_(inside, places)] = estimates
         return table
 
-    def _refined(self, scores: Floats, seen: Observed, group: OfLength, law: NoiseLaw) -> Floats:
+    def _refined(self, scores: Floats, prior: Floats, seen: Observed, group: OfLength, law: NoiseLaw) -> Floats:
         """Score the best candidates by estimates of the law itself."""
         best = np.argsort(-scores[group.queries], kind="stable")[:_REFINED]
         columns = np.unique(group.local[best])
@@ -274,7 +293,7 @@ class Bayes(Attacker):
         estimates = self._cells_of(law).log_likelihood(seen.rows[inside], seen.counts[:, inside], group.columns[places])
         table[:, places] = estimates
         queries = group.queries[best]
-        return rescored(scores, queries, self._log_prior[queries] + over_positions(table, group.local[best]))
+        return rescored(scores, queries, prior[queries] + over_positions(table, group.local[best]))
 
     def _cells_of(self, law: NoiseLaw) -> Cells:
         if law not in self._cells:

@@ -30,6 +30,7 @@ QUESTIONS = [
 ]
 _LONGEST = 16
 _SLAB = 8192
+_FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 _RIDGE = 0.1  # of the mean variance, added to every feature's: tens of examples stand against hundreds of features
 
 
@@ -49,6 +50,7 @@ class Style(Attacker):
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Describe every query of the log, and find mean and covariance of its halves."""
+        self._log = log.tokens
         self._space = WordSpace.of(self.vectors, log.tokens)
         self._forms = log.tokens.derived("style", lambda: _forms(log.texts, log.tokens))
         self._halves, self._moments = log.tokens.derived(
@@ -66,13 +68,43 @@ class Style(Attacker):
             self._learned[sent.others] = learned
         return self._learned[sent.others]
 
+    def log_odds(self, sent: Sent) -> Floats:
+        """Return how much more likely each query is among such users' than in the log, as a logarithm.
+
+        The discriminant is one already, if the examples tell what users ask in full. A few dozen do not, so it is made
+        smaller, by the factor that is best for examples which were left out when it was learned: 0 where they look no
+        more like one another than like the log.
+        """
+        others = sent.others
+        factors = self._log.derived(("style factors", type(self), self.vectors.fingerprint), dict)
+        if others not in factors:
+            factors[others] = self._factor(others)
+        return factors[others] * self.scores(sent)
+
+    def _factor(self, others: Sequence[str]) -> float:
+        halves = (others[::2], others[1::2])
+        if not halves[1]:
+            return 0.0
+        gains = np.zeros(len(_FACTORS))
+        for learned, held in (halves, halves[::-1]):
+            direction = self._moments[0].discriminant(self._examples(learned).mean(axis=0, dtype=np.float64))
+            rows = self._halves[1][:: max(1, len(self._halves[1]) // _SLAB)]
+            usual, own = (_weighted(found, direction) for found in (self._features(rows), self._examples(held)))
+            for number, factor in enumerate(_FACTORS):
+                scaled = factor * usual
+                top = scaled.max(initial=0.0)
+                gains[number] += (factor * own - top - np.log(np.exp(scaled - top).mean())).sum() if len(rows) else 0.0
+        return float(_FACTORS[int(np.argmax(gains))])
+
+    def _examples(self, texts: Sequence[str]) -> Singles:
+        forms = _forms(texts, LogTokens.of(texts))
+        return np.concatenate([self._space.sum_of([tokenize(text) for text in texts]), forms], axis=1)
+
     def _learn(self, others: Sequence[str]) -> Floats:
         scores = np.zeros(len(self._forms))
         if not others:
             return scores
-        words = [tokenize(text) for text in others]
-        forms = _forms(others, LogTokens.of(others))
-        examples = np.concatenate([self._space.sum_of(words), forms], axis=1).mean(axis=0, dtype=np.float64)
+        examples = self._examples(others).mean(axis=0, dtype=np.float64)
         for rows, moments in zip(self._halves, self._moments, strict=True):
             direction = moments.discriminant(examples)
             shift = moments.mean @ direction
