@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quipukit.cli.console import print_table, say
-from quipukit.cli.obfuscate import FILTER_HELP, VECTORS_HELP
+from quipukit.cli.obfuscate import FILTER_HELP, PARTITION_HELP, POOL_HELP, VECTORS_HELP
 from quipukit.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def evaluate(
     encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, static, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
+    pool: str | None = typer.Option(None, help=f"{POOL_HELP} [the log]"),
+    partition: Path | None = typer.Option(None, help=PARTITION_HELP),
     k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),
     seeds: int = typer.Option(1, min=1, help="Repeat with this many seeds, for the spread over the noise."),
@@ -205,19 +207,20 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     """
     from quipukit.attackers.registry import with_other_vectors
     from quipukit.experiment import grid
-    from quipukit.experiment.options import ATTACKERS, MEASURES, Options
+    from quipukit.experiment.options import MEASURES, Options, usual_attackers
 
     chosen = grid.preset(given["preset"]) if given["preset"] else None
     if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
         raise InputError("--obfuscated brings its own settings; leave out -m and -e.")
     named: dict[str, Any] = {
-        name: None if given[name] is None else str(given[name]) for name in ("queries", "qrels", "obfuscated")
+        name: None if given[name] is None else str(given[name]) for name in ("queries", "qrels", "obfuscated", "partition")
     }
     alike = (
-        *("topics", "log", "log_sample", "inject", "encoder", "vectors", "k", "seed", "seeds", "noise"),
+        *("topics", "log", "log_sample", "inject", "encoder", "vectors", "pool", "k", "seed", "seeds", "noise"),
         *("skip_invalid", "send_originals", "growth", "vocabulary_filter"),
     )
-    attackers = tuple(given["attackers"]) or (chosen.attackers if chosen else ATTACKERS)
+    mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
+    attackers = tuple(given["attackers"]) or (chosen.attackers if chosen else usual_attackers(mechanisms))
     if given["obfuscated"] is not None and given["vectors"] is None:
         attackers = tuple(with_other_vectors(attackers))
     options = Options(
@@ -230,7 +233,6 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
         **named,
         **{name: given[name] for name in alike},
     )
-    mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
     epsilons = given["epsilons"] or (chosen.epsilons if chosen and not given["mechanisms"] else ())
     ours = mechanisms if given["obfuscated"] is None else ()
     way = given["grid"] or ("fixed" if chosen else "adaptive")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from quipukit.obfuscation import Obfuscation
 
 _DEFAULT = "VickreyMhl"
+POOL_HELP = "Public queries to hide among (Cover and the like): a file, or wordnet."
+PARTITION_HELP = "The file that divides the pool into groups. [made once, and kept]"
 VECTORS_HELP = "Word vectors: the name of a pack or of installed ones, or a text file. [the default pack]"
 FILTER_HELP = "Remove words from the vocabulary: 'offensive', or a public file with one word per line."
 
@@ -54,6 +56,8 @@ def obfuscate(
     noise: str = typer.Option("independent", help="'independent', or 'common' for sweeps (needs --seed)."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
+    pool: str | None = typer.Option(None, help=f"{POOL_HELP} [wordnet]"),
+    partition: Path | None = typer.Option(None, help=PARTITION_HELP),
     output: Path | None = typer.Option(None, "-o", "--output", help="Write to a .csv, .tsv, .jsonl or .parquet file."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
@@ -70,7 +74,14 @@ def obfuscate(
         raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
     named = vectors is not None or vocabulary_filter is not None
-    mechanisms = bind(specs, vectors=load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None)
+    resources = {"vectors": load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None}
+    if pool is not None or partition is not None:
+        from quipukit.covers.load import load_partition
+        from quipukit.covers.pool import BUILT_IN
+
+        with progress("dividing the pool") as show:
+            resources["cover"] = load_partition(pool or BUILT_IN, partition, progress=show)
+    mechanisms = bind(specs, **resources)
     with progress("obfuscating") as show:
         done = obfuscate_with_notes(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
     table = done.table

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from quipukit.io.obfuscated import read_obfuscated
 from quipukit.io.queries import read_queries
 from quipukit.io.trec import read_qrels
 from quipukit.mechanisms.base import Mechanism
-from quipukit.registry import installed_class
+from quipukit.registry import installed_class, mechanism_class
 from quipukit.retrieval.consent import check_consent
 from quipukit.retrieval.pool import default_depth
 from quipukit.settings import Setting
@@ -35,6 +35,9 @@ from quipukit.specs import Spec
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import word_filter
+
+if TYPE_CHECKING:
+    from quipukit.covers.partition import Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,8 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     collection = objects.collection if objects.collection is not None else load_collection(options.collection)
     given, originals = _given(options, objects.obfuscated)
     queries = _queries(options, collection, objects.queries, originals, given)
-    mechanisms, skipped = _mechanisms(options, objects)
+    log = _log(options, objects.log, collection)
+    mechanisms, skipped = _mechanisms(options, objects, log)
     settings = [Setting.of(one, n) for n in options.n for one in mechanisms]
     variants: Sequence[int] = options.n
     if given is not None:
@@ -82,7 +86,6 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
         # The references are ours: nothing hidden and everything hidden, next to the settings made elsewhere.
         names = {setting.mechanism for setting in theirs}
         settings = [*theirs, *(one for one in settings if one.n == options.n[-1] and one.mechanism not in names)]
-    log = _log(options, objects.log, collection)
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.
     completed = log.completed(queries["query"].tolist()) if options.inject else log
     encoder = objects.encoder if objects.encoder is not None else load_encoder(options.encoder)
@@ -115,7 +118,7 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     )
 
 
-def _mechanisms(options: Options, objects: Objects) -> tuple[list[Mechanism], list[dict[str, str]]]:
+def _mechanisms(options: Options, objects: Objects, log: QueryLog) -> tuple[list[Mechanism], list[dict[str, str]]]:
     specs = options.specs or tuple(expand((), (), options.references))
     vectors, words = objects.vectors, options.vocabulary_filter
     if vectors is not None and words is not None:
@@ -123,7 +126,25 @@ def _mechanisms(options: Options, objects: Objects) -> tuple[list[Mechanism], li
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
     chosen = [objects.mechanisms.get(one, one) for one in specs]
-    return bind_grid(chosen, options.skip_invalid, options.private, vectors=vectors)
+    resources = {"vectors": vectors, "cover": _cover(options, specs, log)}
+    return bind_grid(chosen, options.skip_invalid, options.private, **resources)
+
+
+def _cover(options: Options, specs: Sequence[Spec], log: QueryLog) -> "Partition | None":
+    """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
+    classes = {one: mechanism_class(one.name) for one in specs}
+    hiding = [one for one, cls in classes.items() if "cover" in cls.__dataclass_fields__]
+    if not hiding:
+        return None
+    from quipukit.covers.load import LEAF, load_partition
+    from quipukit.covers.pool import BUILT_IN, QueryPool
+
+    if options.pool is None and options.partition is None and options.log in (None, BUILT_IN):
+        if options.collection == BUILT_IN or options.log == BUILT_IN:
+            return load_partition()
+    source = QueryPool.of(log.public, source_name(options.log, "the log")) if options.pool is None else options.pool
+    least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
+    return load_partition(source, options.partition, leaf=min(LEAF, least))
 
 
 def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:

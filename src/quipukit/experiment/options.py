@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from quipukit.attackers.registry import with_panel
 from quipukit.errors import InputError
 from quipukit.experiment.grid import REFERENCES
 from quipukit.measures.utility import parse_measures
-from quipukit.mechanisms.base import check_count
+from quipukit.mechanisms.base import Mechanism, check_count
+from quipukit.registry import mechanism_class
 from quipukit.retrieval.consent import check_flag, sends_original
 from quipukit.retrieval.system import SystemSpec, parse_systems
 from quipukit.seeds import Noise
@@ -21,6 +22,7 @@ from quipukit.specs import Spec, spec
 MEASURES = ("nDCG@10", "SetR")
 SYSTEMS = (SystemSpec("bm25", "minilm"),)
 ATTACKERS = ("panel", "Bayes")  # the mechanisms are our own here, and so known
+STYLE_PRIOR = "Bayes(prior=style)"  # ranks the queries of a group, which what was sent does not tell apart
 
 # Which settings, attackers, seeds and numbers of variants are run, and not what is done with each: a finished run can
 # be extended by more of them.
@@ -51,6 +53,8 @@ class Options:
     noise: Noise = None  # type: ignore[assignment]  # common; where variants are really sent, independent
     vectors: str | None = None
     vocabulary_filter: str | None = None
+    pool: str | None = None  # public queries for mechanisms that hide one among others; None: the log
+    partition: str | None = None
     systems: tuple[SystemSpec, ...] = SYSTEMS
     depth: int | None = None
     measures: tuple[str, ...] = MEASURES
@@ -138,3 +142,13 @@ class Options:
     def from_json(cls, content: Mapping[str, Any]) -> "Options":
         """Read options that were written down, by this version or an earlier one."""
         return cls(**content)
+
+
+def usual_attackers(mechanisms: "Iterable[str | Spec | Mechanism]") -> tuple[str, ...]:
+    """Return who attacks where nobody was named: all that is known about the mechanisms is used.
+
+    >>> usual_attackers(["CMP@10"]), usual_attackers(["Cover@50"])
+    (('panel', 'Bayes'), ('panel', 'Bayes', 'Bayes(prior=style)'))
+    """
+    named = {one if isinstance(one, Mechanism) else mechanism_class(spec(one).name) for one in mechanisms}
+    return (*ATTACKERS, STYLE_PRIOR) if any(one.strategy == "cover" for one in named) else ATTACKERS

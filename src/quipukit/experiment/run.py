@@ -25,7 +25,7 @@ from quipukit.experiment.begun import Begun, refuse_foreign_files, working_direc
 from quipukit.experiment.folder import cache_write_errors, run_lock, write_errors
 from quipukit.experiment.grid import PAPER, expand, to_place
 from quipukit.experiment.inputs import Objects, resolve
-from quipukit.experiment.options import ATTACKERS, MEASURES, SYSTEMS, Options
+from quipukit.experiment.options import MEASURES, SYSTEMS, Options, usual_attackers
 from quipukit.experiment.pilot import place
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
@@ -58,9 +58,11 @@ def evaluate(
     obfuscated: "Pathish | pd.DataFrame | None" = None,
     epsilons: Sequence[float] = (),
     grid: str = "adaptive",
-    attackers: "str | Attacker | Sequence[str | Attacker]" = ATTACKERS,
+    attackers: "str | Attacker | Sequence[str | Attacker] | None" = None,
     encoder: str | Encoder = "minilm",
     vectors: "Pathish | Vectors | None" = None,
+    pool: Pathish | None = None,
+    partition: Pathish | None = None,
     retriever: "str | Retriever | Sequence[str | Retriever] | None" = None,
     reranker: "str | Scorer | Sequence[str | Scorer] | None" = None,
     systems: "Sequence[SystemSpec | tuple[str | Retriever, str | Scorer]] | None" = None,
@@ -99,9 +101,11 @@ def evaluate(
         epsilons: take the grid's place for mechanisms with an epsilon.
         grid: 'adaptive' places epsilons where risk and utility move, by a few queries of the log that are none of the
             experiment's; 'fixed' takes the grid that a mechanism states, as the papers do.
-        attackers: who ranks the log, by name or as objects.
+        attackers: who ranks the log, by name or as objects; by default the panel and Bayes.
         encoder: the encoder of attackers that use one.
         vectors: the word vectors of mechanisms that use some.
+        pool: public queries, for mechanisms that hide a query among others; by default those of the log.
+        partition: the file that divides the pool into groups; by default it is made, once.
         retriever: the search system, by name or as an object; several are measured side by side.
         reranker: the user's own model, one for all retrievers or one for each.
         systems: pairs of a retriever and a re-ranker, in place of the two arguments above.
@@ -140,8 +144,10 @@ def evaluate(
         log=inputs.take("log", log),
         encoder=inputs.take("encoder", encoder) or "minilm",
         vectors=inputs.take("vectors", vectors),
+        pool=None if pool is None else os.fspath(pool),
+        partition=None if partition is None else os.fspath(partition),
         n=n,  # type: ignore[arg-type]  # one or several: Options makes them a tuple
-        attackers=inputs.take_attackers(_several(attackers)),
+        attackers=inputs.take_attackers(usual_attackers(chosen) if attackers is None else _several(attackers)),
         systems=_systems(retriever, reranker, systems),
         topics=topics,
         seed=seed,

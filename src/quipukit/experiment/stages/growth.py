@@ -18,7 +18,7 @@ from quipukit.settings import Setting, shares_budget
 if TYPE_CHECKING:
     from quipukit.experiment.stages.attack import Attack
 
-_REFERENCE = "reference"
+_WHOLE = ("reference", "cover")  # a part of a fixed group is not what would have been sent
 MOST_SETTINGS = 3  # of a mechanism
 
 
@@ -81,7 +81,7 @@ def chosen_settings(settings: Sequence[Setting], n: int | None = None) -> list[S
     """
     by_mechanism: dict[str, list[Setting]] = {}
     for setting in settings:
-        alike = setting.strategy != _REFERENCE and not shares_budget(setting.mechanism)
+        alike = setting.strategy not in _WHOLE and not shares_budget(setting.mechanism)
         if alike and setting.n > 1 and n in (None, setting.n):
             by_mechanism.setdefault(setting.mechanism, []).append(setting)
     chosen: list[Setting] = []
