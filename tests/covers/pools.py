@@ -15,7 +15,7 @@ TOPICS = {
     "music": ("piano", "guitar", "song", "violin", "orchestra"),
 }
 FORMS = ("{}", "what is a {}", "best {} for beginners", "{} history", "how to find a good {}", "{} and {}")
-STATIC = Description("static:default")
+STATIC = Description("static:default", 0)
 
 
 @functools.cache

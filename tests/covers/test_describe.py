@@ -16,7 +16,7 @@ def test_without_form_it_is_the_encoding() -> None:
 
 
 def test_the_form_stands_beside_it() -> None:
-    described = Description("static:default", 0.5).of(TEXTS)
+    described = Description("static:default", 1, 0.5).of(TEXTS)
     assert np.allclose(described[:, -forms(TEXTS).shape[1] :], 0.5 * forms(TEXTS))
 
 

@@ -20,8 +20,8 @@ def test_groups_keep_to_a_topic() -> None:
 
 
 def test_the_form_of_queries_can_count() -> None:
-    """With much weight on it, questions stand with questions."""
-    own = make_partition(pool(), 20, Description("static:default", 3.0))
+    """Divided by it first, questions stand with questions."""
+    own = make_partition(pool(), 20, Description("static:default", 2))
     shares = []
     for number in range(len(own.starts(20)) - 1):
         questions = [text.startswith("what") for text in own.members(number, 20)]

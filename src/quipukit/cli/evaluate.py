@@ -213,7 +213,8 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     if given["obfuscated"] is not None and (given["mechanisms"] or given["epsilons"]):
         raise InputError("--obfuscated brings its own settings; leave out -m and -e.")
     named: dict[str, Any] = {
-        name: None if given[name] is None else str(given[name]) for name in ("queries", "qrels", "obfuscated", "partition")
+        name: None if given[name] is None else str(given[name])
+        for name in ("queries", "qrels", "obfuscated", "partition")
     }
     alike = (
         *("topics", "log", "log_sample", "inject", "encoder", "vectors", "pool", "k", "seed", "seeds", "noise"),

@@ -74,7 +74,8 @@ def obfuscate(
         raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
     named = vectors is not None or vocabulary_filter is not None
-    resources = {"vectors": load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None}
+    loaded = load_vectors(vectors, vocabulary_filter=vocabulary_filter) if named else None
+    resources: dict[str, Any] = {"vectors": loaded}
     if pool is not None or partition is not None:
         from quipukit.covers.load import load_partition
         from quipukit.covers.pool import BUILT_IN

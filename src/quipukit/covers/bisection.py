@@ -5,7 +5,8 @@ found on a sample of the rows, so that a node with millions costs little more th
 results, every node of the tree is an interval; within a leaf the most typical queries (nearest to its mean) come first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,57 +25,71 @@ _BLOCK = 65_536  # rows that are read at a time
 _IN_MEMORY = 262_144  # rows of a node that are copied into memory, where all nodes below it are made
 
 
-def bisected(vectors: Any, leaf: int, progress: Progress | None = None) -> tuple[Rows, Singles]:
-    """Return the rows of some vectors in order, and the mean of every leaf, one line for each.
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What queries are divided by: their forms at the first ``levels`` of the tree, their meaning from there on.
 
-    ``vectors`` has a length and gives its rows by slices and arrays of numbers; it may lie on disk.
+    Each has a length and a shape, and gives its rows by slices and arrays of numbers; they may lie on disk.
     """
-    count = len(vectors)
-    done = 0
+
+    meaning: Any
+    form: Any = None
+    levels: int = 0
+
+    def at(self, level: int) -> Any:
+        """Return the vectors by which a node of some level is divided."""
+        return self.form if level < self.levels else self.meaning
+
+
+def bisected(
+    sides: Sides, kinds: "Sequence[Rows]", leaf: int, progress: Progress | None = None
+) -> tuple[Rows, Singles]:
+    """Return the rows in order, kind after kind, and the mean meaning of every leaf, one line for each."""
+    count, done = sum(map(len, kinds)), 0
     orders, means = [], []
-    for part in _large(vectors, np.arange(count), count // leaf):
-        order, mean = part
-        orders.append(order)
-        means.append(mean)
-        done += len(order)
-        if progress:
-            progress(done, count)
+    for rows in kinds:
+        for order, mean in _large(sides, rows, max(1, len(rows) // leaf), 0):
+            orders.append(order)
+            means.append(mean)
+            done += len(order)
+            if progress:
+                progress(done, count)
     return np.concatenate(orders), np.concatenate(means)
 
 
-def _large(vectors: Any, rows: Rows, leaves: int) -> Iterator[tuple[Rows, Singles]]:
-    """Divide a node whose vectors stay where they are, until what is left fits into memory."""
-    if len(rows) <= _IN_MEMORY:
-        matrix = np.empty((len(rows), vectors.shape[1]), np.float32)
+def _large(sides: Sides, rows: Rows, leaves: int, level: int) -> Iterator[tuple[Rows, Singles]]:
+    """Divide a node whose vectors stay where they are, until it fits into memory and its form has had its say."""
+    if leaves == 1 or (len(rows) <= _IN_MEMORY and level >= sides.levels):
+        matrix = np.empty((len(rows), sides.meaning.shape[1]), np.float32)
         for start in range(0, len(rows), _BLOCK):
-            matrix[start : start + _BLOCK] = vectors[rows[start : start + _BLOCK]]
-        yield from _small(matrix, rows, leaves)
+            matrix[start : start + _BLOCK] = sides.meaning[rows[start : start + _BLOCK]]
+        yield _small(matrix, rows, leaves)
         return
+    vectors = sides.at(level)
     axis = _axis(np.asarray(vectors[rows[:: -(-len(rows) // _SAMPLE)]], np.float32))
     blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
     along = np.concatenate(list(in_threads(lambda some: np.asarray(vectors[some], np.float32) @ axis, blocks)))
     for part, own in _divided(along, leaves):
-        yield from _large(vectors, np.sort(rows[part]), own)  # in the order of the file: it is read faster
+        yield from _large(sides, np.sort(rows[part]), own, level + 1)  # in the order of the file: it is read faster
 
 
-def _small(matrix: Singles, rows: Rows, leaves: int) -> Iterator[tuple[Rows, Singles]]:
-    """Divide a node in memory; of what comes first, the other half waits."""
+def _small(matrix: Singles, rows: Rows, leaves: int) -> tuple[Rows, Singles]:
+    """Divide a node in memory, the first half before the second."""
     waiting = [(np.arange(len(rows)), leaves)]
     orders, means = [], []
     while waiting:
         some, own = waiting.pop()
+        mine = matrix[some]
         if own == 1:
-            mean = matrix[some].mean(axis=0, dtype=np.float64).astype(np.float32)
-            far = ((matrix[some] - mean) ** 2).sum(axis=1)
+            mean = mine.mean(axis=0, dtype=np.float64).astype(np.float32)
+            far = ((mine - mean) ** 2).sum(axis=1)
             orders.append(rows[some[np.lexsort((some, far))]])
             means.append(mean)
             continue
-        mine = matrix[some]
-        along = mine @ _axis(mine[:: -(-len(some) // _SAMPLE)])
-        first, second = _divided(along, own)
+        first, second = _divided(mine @ _axis(mine[:: -(-len(some) // _SAMPLE)]), own)
         waiting.append((some[second[0]], second[1]))
         waiting.append((some[first[0]], first[1]))
-    yield np.concatenate(orders), np.array(means)
+    return np.concatenate(orders), np.array(means)
 
 
 def _divided(along: Singles, leaves: int) -> "list[tuple[Rows, int]]":

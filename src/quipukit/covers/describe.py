@@ -17,19 +17,23 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Description:
-    """An encoder by name, and how much the form of a query counts beside its meaning (0: not at all).
+    """What makes queries alike: an encoder, by name, for what they mean, and how much their form counts.
 
-    >>> Description("static:default", 0.5).of(["what is a cat", "cat food"]).shape[0]
+    The first ``levels`` divisions of a pool go by form alone: whether a query asks, how long it is. ``weight`` is how
+    much form counts beside meaning where the nearest leaf of a query outside the pool is sought.
+
+    >>> Description("static:default").of(["what is a cat", "cat food"]).shape[0]
     2
     """
 
     encoder: str = "minilm"
-    form: float = 0.0
+    levels: int = 1
+    weight: float = 0.0
 
     @property
     def identity(self) -> list[Any]:
         """Return what a file keeps of it."""
-        return [self.encoder, self.form]
+        return [self.encoder, self.levels, self.weight]
 
     def of(self, texts: Sequence[str]) -> Singles:
         """Return a line for every query."""
@@ -37,9 +41,9 @@ class Description:
 
     def joined(self, encodings: Singles, texts: Sequence[str]) -> Singles:
         """Return encodings with the form of the queries beside them, where it counts."""
-        if not self.form:
+        if not self.weight:
             return np.asarray(encodings, np.float32)
-        return np.concatenate([encodings, np.float32(self.form) * forms(texts)], axis=1).astype(np.float32)
+        return np.concatenate([encodings, np.float32(self.weight) * forms(texts)], axis=1).astype(np.float32)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By name: a loaded encoder cannot travel to other processes, and they have their own.

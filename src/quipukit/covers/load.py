@@ -12,7 +12,7 @@ from quipukit.covers.partition import SUFFIX, Partition, read_partition
 from quipukit.covers.pool import BUILT_IN, QueryPool
 from quipukit.errors import FileError, InputError
 from quipukit.executors.shared import loaded_by
-from quipukit.io.logs import read_log_file
+from quipukit.io.logs import read_kinds, read_log_file
 from quipukit.progress import Progress
 from quipukit.storage import cache_home, locked
 
@@ -22,14 +22,14 @@ LEAF = 50
 def load_pool(source: "str | os.PathLike[str]" = BUILT_IN) -> QueryPool:
     """Return a pool of public queries: that of a collection with a log of its own (``wordnet`` is built in), or a file.
 
-    `io.logs` has the layout of files.
+    `io.logs` has the layout of files; a column ``source`` keeps queries apart that are written in different ways.
     """
     name = os.fspath(source)
     if name in collection_names():
         return QueryPool.of(load_collection(name).query_log(), name)
     path = Path(name)
     try:
-        return QueryPool.of(read_log_file(path)[0], path.name)
+        return QueryPool.of(read_log_file(path)[0], path.name, read_kinds(path))
     except FileError:
         raise
     except InputError as fault:

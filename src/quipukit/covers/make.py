@@ -1,11 +1,14 @@
 """Make the partition of a pool."""
 
+import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from quipukit.covers.bisection import bisected
+from quipukit.covers.bisection import Sides, bisected
 from quipukit.covers.describe import Description
+from quipukit.covers.forms import forms
 from quipukit.covers.partition import Partition, packed
 from quipukit.covers.pool import QueryPool
 from quipukit.encoders.load import load_encoder
@@ -30,21 +33,34 @@ def make_partition(
         raise InputError(f"the pool has {len(pool):,} queries, fewer than the {leaf:,} of one group.")
     description = description or Description()
     encodings = EncodingStore(load_encoder(description.encoder)).ensure(pool.texts, "query", progress)
-    order, means = bisected(_Described(pool, encodings, description), leaf)
-    return Partition(pool, order.astype(np.int32), leaf, packed(means), description, "bisection")
+    sides = Sides(_Read(pool, encodings, description), _Forms(pool), description.levels)
+    kinds = [np.flatnonzero(pool.kinds == kind) for kind in range(int(pool.kinds.max()) + 1)]
+    order, means = bisected(sides, kinds, leaf)
+    return Partition(pool, order.astype(np.int32), leaf, packed(means), description)
 
 
-class _Described:
+@dataclass(frozen=True, eq=False)
+class _Read:
     """The descriptions of a pool, made where they are read."""
 
-    def __init__(self, pool: QueryPool, encodings: Any, description: Description) -> None:
-        self._pool, self._encodings, self._description = pool, encodings, description
-        self.shape = (len(pool), description.joined(encodings[:1], pool.texts[:1]).shape[1])
+    pool: QueryPool
+    encodings: Any
+    description: Description
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    @functools.cached_property
+    def shape(self) -> tuple[int, int]:
+        return len(self.pool), self.description.joined(self.encodings[:1], self.pool.texts[:1]).shape[1]
 
     def __getitem__(self, rows: Any) -> Any:
-        encodings = np.asarray(self._encodings[rows], np.float32)
-        texts = [self._pool.texts[row] for row in np.arange(len(self))[rows].tolist()]
-        return self._description.joined(encodings, texts)
+        encodings = np.asarray(self.encodings[rows], np.float32)
+        return self.description.joined(encodings, [self.pool.texts[row] for row in rows.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Forms:
+    """The forms of a pool's queries, made where they are read."""
+
+    pool: QueryPool
+
+    def __getitem__(self, rows: Any) -> Any:
+        return forms([self.pool.texts[row] for row in rows.tolist()])

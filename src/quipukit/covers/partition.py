@@ -41,12 +41,13 @@ class Partition(Shared):
     leaf: int
     means: NDArray[np.int8]
     description: Description
-    recipe: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is no partition of this pool."""
         if len(self.order) != len(self.pool) or not np.array_equal(np.sort(self.order), np.arange(len(self.pool))):
             raise InputError("the partition does not hold every query of its pool once; make it again.")
+        if (np.diff(self.pool.kinds[self.order]) < 0).any():
+            raise InputError("the partition mixes the kinds of queries that its pool has; make it again.")
         if len(self.means) != len(self.leaves) - 1:
             raise InputError("the partition does not describe each of its leaves; make it again.")
 
@@ -64,7 +65,7 @@ class Partition(Shared):
     @property
     def leaves(self) -> Places:
         """Return where the leaves begin, in the order, and where the last one ends."""
-        return starts(len(self.pool), self.leaf, 1)
+        return starts(self._sizes, self.leaf, 1)
 
     def starts(self, k: int) -> Places:
         """Return where the groups of at least ``k`` queries begin, in the order, and where the last one ends."""
@@ -73,7 +74,7 @@ class Partition(Shared):
                 f"the pool has {len(self.pool):,} queries, fewer than the {k:,} of one group; give a larger pool, or "
                 "ask for smaller groups."
             )
-        return starts(len(self.pool), self.leaf, k)
+        return starts(self._sizes, self.leaf, k)
 
     def group_of(self, text: str, k: int) -> int:
         """Return the number of a query's group, in the pool or not."""
@@ -102,6 +103,10 @@ class Partition(Shared):
             turn = places - self.leaves[leaf]
             places = places[np.lexsort((leaf, turn))[:most]]
         return [self.pool.texts[row] for row in self.order[places].tolist()]
+
+    @functools.cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(np.bincount(self.pool.kinds).tolist())
 
     @functools.cached_property
     def _places(self) -> Places:
@@ -135,7 +140,6 @@ class Partition(Shared):
             "queries": len(self.pool),
             "leaf": self.leaf,
             "description": self.description.identity,
-            "recipe": self.recipe,
         }
         with atomic_write(Path(path)) as draft, draft.open("wb") as file:
             np.savez_compressed(
@@ -157,7 +161,7 @@ def read_partition(path: "str | os.PathLike[str]", pool: QueryPool) -> Partition
                 f"{path}: is a partition of {header['queries']:,} other queries than the {len(pool):,} of {pool.name}; "
                 "give the pool that it was made for, or make a new partition."
             )
-        return Partition(pool, order, int(header["leaf"]), means, Description(*header["description"]), header["recipe"])
+        return Partition(pool, order, int(header["leaf"]), means, Description(*header["description"]))
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file.") from None
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as fault:

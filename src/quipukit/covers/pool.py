@@ -5,8 +5,12 @@ one user, or of a few, gives away what they asked.
 """
 
 import hashlib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from quipukit.errors import InputError
 from quipukit.text import key
@@ -18,6 +22,9 @@ BUILT_IN = "wordnet"  # the log that comes with quipukit
 class QueryPool:
     """Distinct public queries (by `text.key`), in the order of their keys: that of the file plays no part.
 
+    ``kinds`` says of every query which kind of user or source it comes from, as far as that is public: queries of one
+    kind are written alike, and a query hides best among its own.
+
     >>> pool = QueryPool.of(["dogs", "Cats", "cats "], "pets")
     >>> pool.texts, pool.row("CATS"), pool.row("birds")
     (['Cats', 'dogs'], 0, -1)
@@ -27,22 +34,28 @@ class QueryPool:
     texts: list[str]
     rows: dict[str, int]
     sha256: str
+    kinds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, texts: Iterable[str], name: str = "queries") -> "QueryPool":
+    def of(cls, texts: Iterable[str], name: str = "queries", kinds: "Iterable[str] | None" = None) -> "QueryPool":
         """Make a pool from texts; of those with one key the first counts, and texts with nothing in them are left out.
 
-        The hash is over the keys: how a query is written in the file does not change which queries there are.
+        The hash is over keys and kinds: how a query is written in the file does not change which queries there are.
         """
         first: dict[str, str] = {}
-        for text in texts:
+        kind_of: dict[str, str] = {}
+        for text, kind in zip(texts, itertools.repeat("") if kinds is None else kinds, strict=kinds is not None):
             if identity := key(text):
                 first.setdefault(identity, text)
+                kind_of.setdefault(identity, kind)
         if not first:
             raise InputError("the pool holds no query; give a file with one query per line.")
         keys = sorted(first)
-        digest = hashlib.sha256("\n".join(keys).encode("utf-8", "surrogatepass")).hexdigest()
-        return cls(name, [first[one] for one in keys], {one: row for row, one in enumerate(keys)}, digest)
+        numbers = {kind: number for number, kind in enumerate(sorted(set(kind_of.values())))}
+        own = np.array([numbers[kind_of[one]] for one in keys], np.int64)
+        said = "\n".join(keys) if len(numbers) == 1 else "\n".join(f"{one}\t{kind_of[one]}" for one in keys)
+        digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(name, [first[one] for one in keys], {one: row for row, one in enumerate(keys)}, digest, own)
 
     def __len__(self) -> int:
         return len(self.texts)

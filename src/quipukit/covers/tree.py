@@ -28,23 +28,35 @@ def halves(size: int, leaves: int) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=64)
-def starts(size: int, leaf: int, k: int) -> Places:
+def starts(sizes: tuple[int, ...], leaf: int, k: int) -> Places:
     """Return where the nodes with at least ``k`` places begin, and, as the last number, where the last one ends.
 
-    Leaves have ``leaf`` places or a few more. A node is divided only where *both* halves keep ``k``: if one of them
-    could be a node while the other belongs to both together, nodes would overlap, and fewer than ``k`` queries would
-    share one.
+    ``sizes`` are those of the kinds of places: one kind follows the other, and as long as there are enough places of a
+    kind no node has several. Leaves have ``leaf`` places or a few more; fewer only where a kind has fewer. A node is
+    divided only where *both* halves keep ``k``: if one of them could be a node while the other belongs to both
+    together, nodes would overlap, and fewer than ``k`` queries would share one.
 
-    >>> starts(100, 10, 25).tolist()
-    [0, 50, 100]
-    >>> starts(100, 10, 20).tolist()
-    [0, 20, 50, 70, 100]
+    >>> starts((100,), 10, 25).tolist(), starts((100,), 10, 20).tolist()
+    ([0, 50, 100], [0, 20, 50, 70, 100])
+    >>> starts((40, 5, 55), 10, 20).tolist()
+    [0, 20, 40, 100]
     """
-    if not 1 <= leaf <= size:
-        raise InputError(
-            f"a leaf must have at least 1 and at most {size:,} queries, all that there are (found {leaf})."
-        )
-    return np.array([*(begin for begin, _ in _nodes(0, size, size // leaf, k)), size], np.int64)
+    total = sum(sizes)
+    if leaf < 1 or total < 1:
+        raise InputError(f"a leaf must have at least 1 query, and there must be some (found {leaf} of {total:,}).")
+    return np.array([*(begin for begin, _ in _of_kinds(0, sizes, leaf, k)), total], np.int64)
+
+
+def _of_kinds(begin: int, sizes: tuple[int, ...], leaf: int, k: int) -> Iterator[tuple[int, int]]:
+    if len(sizes) == 1:
+        yield from _nodes(begin, sizes[0], max(1, sizes[0] // leaf), k)
+        return
+    first, second = sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :]
+    if min(sum(first), sum(second)) < k:
+        yield begin, begin + sum(sizes)
+        return
+    yield from _of_kinds(begin, first, leaf, k)
+    yield from _of_kinds(begin + sum(first), second, leaf, k)
 
 
 def _nodes(begin: int, size: int, leaves: int, k: int) -> Iterator[tuple[int, int]]:

@@ -126,11 +126,11 @@ def _mechanisms(options: Options, objects: Objects, log: QueryLog) -> tuple[list
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
     chosen = [objects.mechanisms.get(one, one) for one in specs]
-    resources = {"vectors": vectors, "cover": _cover(options, specs, log)}
+    resources = {"vectors": vectors, "cover": _cover(options, objects, specs, log)}
     return bind_grid(chosen, options.skip_invalid, options.private, **resources)
 
 
-def _cover(options: Options, specs: Sequence[Spec], log: QueryLog) -> "Partition | None":
+def _cover(options: Options, objects: Objects, specs: Sequence[Spec], log: QueryLog) -> "Partition | None":
     """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
     classes = {one: mechanism_class(one.name) for one in specs}
     hiding = [one for one, cls in classes.items() if "cover" in cls.__dataclass_fields__]
@@ -139,10 +139,11 @@ def _cover(options: Options, specs: Sequence[Spec], log: QueryLog) -> "Partition
     from quipukit.covers.load import LEAF, load_partition
     from quipukit.covers.pool import BUILT_IN, QueryPool
 
-    if options.pool is None and options.partition is None and options.log in (None, BUILT_IN):
-        if options.collection == BUILT_IN or options.log == BUILT_IN:
-            return load_partition()
-    source = QueryPool.of(log.public, source_name(options.log, "the log")) if options.pool is None else options.pool
+    own_log = options.log is None and options.collection == BUILT_IN
+    if options.pool is None and options.partition is None and (own_log or options.log == BUILT_IN):
+        return load_partition()
+    named = options.pool or (options.log if options.log_sample is None and objects.log is None else None)
+    source: str | QueryPool = named or QueryPool.of(log.public, source_name(options.log, "the log"))
     least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
     return load_partition(source, options.partition, leaf=min(LEAF, least))
 

@@ -41,6 +41,17 @@ def read_log_file(path: Path) -> Entries:
     return _without_header(path, [first, *rows]), None
 
 
+def read_kinds(path: Path) -> list[str] | None:
+    """Read which kind of user or source each query of a log comes from: the column ``source``; None without one."""
+    if file_kind(path) not in (".csv", ".tsv", ".jsonl", ".parquet"):
+        return None
+    table = read_table(path)
+    names = {name.strip().lower(): name for name in table.columns}
+    if "source" not in names or not any(name in names for name in _QUERY_COLUMNS):
+        return None
+    return table[names["source"]].astype(str).tolist()
+
+
 def _without_header(path: Path, rows: list[Row]) -> list[str]:
     """Return the queries of a file without a header: one per row, or an id and a query, as topics are written."""
     width = len(rows[0][1])
