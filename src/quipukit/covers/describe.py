@@ -47,7 +47,7 @@ class Description:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By name: a loaded encoder cannot travel to other processes, and they have their own.
-        return type(self), (self.encoder, self.form)
+        return type(self), tuple(self.identity)
 
     @functools.cached_property
     def _encoder(self) -> Encoder:
