@@ -14,6 +14,7 @@ from quipukit import __version__
 from quipukit.cli import (
     attack,
     compare,
+    cover,
     demo,
     evaluate,
     identify,
@@ -48,6 +49,7 @@ app.command("report")(report.report)
 app.command("recommend")(recommend.recommend)
 app.command("compare")(compare.compare)
 app.command("obfuscate")(obfuscate.obfuscate)
+app.command("cover")(cover.cover)
 app.command("retrieve")(retrieve.retrieve)
 app.command("utility")(utility.utility)
 app.command("attack")(attack.attack)

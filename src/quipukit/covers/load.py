@@ -29,7 +29,8 @@ def load_pool(source: "str | os.PathLike[str]" = BUILT_IN) -> QueryPool:
         return QueryPool.of(load_collection(name).query_log(), name)
     path = Path(name)
     try:
-        return QueryPool.of(read_log_file(path)[0], path.name, read_kinds(path))
+        texts, counts = read_log_file(path)
+        return QueryPool.of(texts, path.name, read_kinds(path), counts)
     except FileError:
         raise
     except InputError as fault:
