@@ -61,6 +61,13 @@ RANKS = Table(
     {**_SETTING, "attacker": "text", "qid": "text", "log_rank": "number", "better": "whole", "tied": "whole"},
     (*SETTING, "attacker", "qid"),
 )
+# Ranks of the last query of a session (``sid``), of which the attacker saw ``length`` queries, or all where it has
+# fewer: the last one and those just before it.
+SESSION_RANKS = Table(
+    "SessionRanks",
+    {**{("sid" if name == "qid" else name): kind for name, kind in RANKS.columns.items()}, "length": "whole"},
+    (*SETTING, "attacker", "sid", "length"),
+)
 POINTS = Table(
     "Points",
     {

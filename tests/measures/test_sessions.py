@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from quipukit.attackers.sessions import SESSION_RANKS
+from quipukit.frames import SESSION_RANKS
 from quipukit.measures.sessions import session_risk
 
 

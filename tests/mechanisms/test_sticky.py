@@ -27,11 +27,12 @@ def sessions(count: int = 40) -> "list[list[str]]":
     return [[str(text) for text in rng.choice(pool().texts, 5)] for _ in range(count)]
 
 
-def test_it_sends_what_the_client_of_a_session_sends() -> None:
+@pytest.mark.parametrize("further", [True, False])
+def test_it_sends_what_the_client_of_a_session_sends(further: bool) -> None:
     for texts in sessions():
-        client = StickyClient(partition(), K)
+        client = StickyClient(partition(), K, consent=lambda query: further)
         alone = [tuple(sticky().obfuscate(text)) for text in texts]
-        sent = sticky().in_session(alone)
+        sent = sticky(further=further).in_session(alone)
         assert [sorted(one) for one in sent] == [sorted(client.ask(text).sends) for text in texts]
 
 
@@ -91,5 +92,8 @@ def test_the_guarantee_says_what_is_promised_and_what_is_not() -> None:
 def test_it_has_a_spec() -> None:
     assert repr(sticky().spec) == "StickyCover@20" == repr(qk.spec("StickyCover@20"))
     assert sticky().obfuscate(pool().texts[0]) and sticky().sends_original
+    assert repr(sticky(further=False).spec) == "StickyCover(further=False)@20"
     with pytest.raises(qk.QuipukitError, match="k must be a whole number"):
         sticky(k=1)
+    with pytest.raises(qk.QuipukitError, match="further must be True or False"):
+        sticky(further="no")

@@ -35,7 +35,7 @@ def renamed(result: Result, names: Mapping[str, str]) -> Result:
     """Return the result with other names for its mechanisms."""
     frames = {
         field: getattr(result, field).replace({"mechanism": dict(names)})
-        for field in ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need", "growth")
+        for field in ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need", "growth", "sessions")
     }
     return replace(result, **frames)
 
@@ -48,7 +48,7 @@ def only(result: Result, settings: Mapping[str, Sequence[float]]) -> Result:
         wanted = pd.Series([value in settings.get(name, ()) for name, value in pairs], frame.index, dtype=bool)
         return frame[wanted].reset_index(drop=True)
 
-    fields = ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need", "growth")
+    fields = ("settings", "obfuscated", "ranks", "scores", "guesses", "notes", "need", "growth", "sessions")
     return replace(result, **{field: chosen(getattr(result, field)) for field in fields})
 
 
@@ -120,7 +120,7 @@ def swept(result: Result, ns: Sequence[int] = (1, 5, 20)) -> Result:
     parts: dict[str, list[pd.DataFrame]] = {}
     for n in ns:
         scores = result.scores.assign(score=result.scores["score"] * n / max(ns))
-        for name in ("settings", "obfuscated", "ranks", "guesses", "notes", "need", "growth"):
+        for name in ("settings", "obfuscated", "ranks", "guesses", "notes", "need", "growth", "sessions"):
             parts.setdefault(name, []).append(getattr(result, name).assign(n=n))
         parts.setdefault("scores", []).append(scores.assign(n=n))
     frames = {name: pd.concat(own, ignore_index=True) for name, own in parts.items()}
@@ -136,3 +136,14 @@ def grown(result: Result, counts: Sequence[int] = (1, 5, 50)) -> Result:
         better = (rows["better"] + 1) * (max(counts) // count) - 1
         parts.append(rows.assign(seen=count, better=better, log_rank=better + 1.0))
     return replace(result, growth=TABLES["growth"].check(pd.concat(parts)))
+
+
+def in_sessions(result: Result, counts: Sequence[int] = (1, 2, 5)) -> Result:
+    """Return the result with ranks of sessions' last queries: each is the farther up, the more queries were seen."""
+    rows = result.ranks[~result.ranks["mechanism"].isin(["Identity", "Random"])]
+    rows = rows[rows["seed"] == result.seeds[0]].rename(columns={"qid": "sid"}).assign(attacker="Session")
+    parts = []
+    for count in counts:
+        better = (rows["better"] + 1) * (max(counts) // count) - 1
+        parts.append(rows.assign(length=count, better=better, log_rank=better + 1.0))
+    return replace(result, sessions=TABLES["sessions"].check(pd.concat(parts)))

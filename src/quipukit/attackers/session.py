@@ -100,33 +100,19 @@ class Session(Attacker):
             def scored(pair: "tuple[list[Sent], tuple[Floats, Candidates]]") -> list[Floats]:
                 run, (scores, candidates) = pair
                 vectors = self._unit(candidates.rows)
-                return [self._with_earlier(one, scores, candidates, vectors, plausible) for one in run]
+                earlier = dict.fromkeys(texts for one in run for texts in one.earlier)
+                related = {texts: self._related(vectors, plausible[texts]) for texts in earlier}
+                return [_with_earlier(one, scores, candidates, related) for one in run]
 
             yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
-
-    def _with_earlier(
-        self,
-        one: Sent,
-        scores: Floats,
-        candidates: Candidates,
-        vectors: NDArray[np.float32],
-        plausible: "dict[tuple[str, ...], Candidates]",
-    ) -> Floats:
-        if not one.earlier or not len(candidates.rows):
-            return scores
-        total = candidates.weights.copy()
-        for texts in one.earlier:
-            total += self._related(vectors, plausible[texts])
-        return rescored(scores, candidates.rows, total)
 
     def _related(self, vectors: NDArray[np.float32], earlier: Candidates) -> Floats:
         """Return log sum over b of w(b) exp(sharpness cos(a, b)) for candidates a."""
         if not len(earlier.rows):
             return np.zeros(len(vectors))
-        cosines = (vectors @ self._unit(earlier.rows).T).astype(np.float64)
-        terms = self.sharpness * cosines + earlier.weights
+        terms = np.float32(self.sharpness) * (vectors @ self._unit(earlier.rows).T) + earlier.weights.astype(np.float32)
         top = terms.max(axis=1, keepdims=True)
-        related: Floats = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
+        related: Floats = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1, dtype=np.float64))
         return related
 
     # --- one query at a time ---
@@ -166,6 +152,17 @@ class Session(Attacker):
 
     def _unit(self, rows: Rows) -> NDArray[np.float32]:
         return unit(self._quia.log_vectors[rows])
+
+
+def _with_earlier(
+    one: Sent, scores: Floats, candidates: Candidates, related: "dict[tuple[str, ...], Floats]"
+) -> Floats:
+    if not one.earlier or not len(candidates.rows):
+        return scores
+    total = candidates.weights.copy()
+    for texts in one.earlier:
+        total += related[texts]
+    return rescored(scores, candidates.rows, total)
 
 
 def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH) -> Candidates:

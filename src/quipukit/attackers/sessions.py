@@ -1,7 +1,6 @@
 """Attack sessions: how much better the last query of a session is found when the engine has seen those before it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError
-from quipukit.frames import OBFUSCATED, QUERIES, RANKS, SETTING, sessions_frame
+from quipukit.frames import OBFUSCATED, QUERIES, SESSION_RANKS, sessions_frame
 from quipukit.progress import Progress
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
@@ -25,14 +24,6 @@ if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
 
 LENGTHS = (1, 2, 3, 5)
-# Ranks of the last query of a session (``sid``), of which the attacker saw ``length`` queries, or all where it has
-# fewer: the last one and those just before it.
-SESSION_RANKS = replace(
-    RANKS,
-    name="SessionRanks",
-    columns={**{("sid" if name == "qid" else name): kind for name, kind in RANKS.columns.items()}, "length": "whole"},
-    key=(*SETTING, "attacker", "sid", "length"),
-)
 _SPACE = "\x1f"  # between a length and an id of a session
 
 

@@ -79,6 +79,9 @@ def evaluate(
         False, "--send-originals", help="Let search systems over the network receive the original queries too."
     ),
     growth: bool = typer.Option(True, help="Measure at a few settings how risk grows with the variants seen."),
+    sessions: str | None = typer.Option(
+        None, help="Attack sessions: a file with sid, position and qid, or 'planted'; see docs/sessions.md."
+    ),
     workers: int | None = typer.Option(None, min=1, help="Do the work in this many local processes."),
     dask: str | None = typer.Option(None, help="Do the work on a dask.distributed cluster, as tcp://host:8786."),
     report: bool = typer.Option(True, help="Write the report when all is done."),
@@ -218,7 +221,7 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     }
     alike = (
         *("topics", "log", "log_sample", "inject", "encoder", "vectors", "pool", "k", "seed", "seeds", "noise"),
-        *("skip_invalid", "send_originals", "growth", "vocabulary_filter"),
+        *("skip_invalid", "send_originals", "growth", "sessions", "vocabulary_filter"),
     )
     mechanisms = given["mechanisms"] or (chosen.mechanisms if chosen else grid.PAPER)
     attackers = tuple(given["attackers"]) or (chosen.attackers if chosen else usual_attackers(mechanisms))

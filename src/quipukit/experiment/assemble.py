@@ -35,6 +35,8 @@ def assemble(pipeline: Pipeline) -> Result:
                 add("guesses", pipeline.guesses.load(attacked), cell)
     for attacked in pipeline.growth.cells:
         add("growth", pipeline.growth.load(attacked), attacked.cell)
+    for cell in pipeline.sessions.cells:
+        add("sessions", pipeline.sessions.load(cell), cell)
     measured = [stage for stage in (pipeline.utility, pipeline.ceiling) if stage.cells]
     for number, system in enumerate(plan.options.systems):
         for cell in plan.cells:
@@ -43,7 +45,8 @@ def assemble(pipeline: Pipeline) -> Result:
     sweep = len(plan.ns) > 1
     checks = tables_of(sweep)
     tables = {name: checks[name].check(_joined(added)) for name, added in parts.items()}
-    tables.setdefault("growth", checks["growth"].empty())
+    for name in ("growth", "sessions"):
+        tables.setdefault(name, checks[name].empty())
     need = pipeline.need.table()
     tables["need"] = checks["need"].check(need) if len(need) else checks["need"].empty()
     tables["queries"] = plan.queries

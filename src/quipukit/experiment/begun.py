@@ -19,7 +19,7 @@ from quipukit.storage import atomic_write
 
 FILE = "experiment.json"
 
-_PATHS = ("collection", "queries", "qrels", "obfuscated", "log", "vectors", "encoder")
+_PATHS = ("collection", "queries", "qrels", "obfuscated", "log", "vectors", "encoder", "sessions")
 # Beside a lock, a killed run may leave its own half-written file.
 _OURS = (".lock", ".experiment-????????.json", "grid.json", ".grid-????????.json")
 

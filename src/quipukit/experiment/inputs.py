@@ -20,11 +20,21 @@ from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.experiment.grid import bind_grid, expand
-from quipukit.experiment.options import Options
+from quipukit.experiment.options import PLANTED, Options
 from quipukit.experiment.plan import Plan
-from quipukit.frames import OBFUSCATED, QRELS, SETTING, by_parameter, noise_of, qrels_frame, queries_frame
+from quipukit.frames import (
+    OBFUSCATED,
+    QRELS,
+    SETTING,
+    by_parameter,
+    noise_of,
+    qrels_frame,
+    queries_frame,
+    sessions_frame,
+)
 from quipukit.io.obfuscated import read_obfuscated
 from quipukit.io.queries import read_queries
+from quipukit.io.sessions import read_sessions
 from quipukit.io.trec import read_qrels
 from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import installed_class, mechanism_class
@@ -51,6 +61,7 @@ class Objects:
     encoder: Encoder | None = None
     vectors: Vectors | None = None
     obfuscated: pd.DataFrame | None = None
+    sessions: pd.DataFrame | None = None
     mechanisms: Mapping[Spec, Mechanism] = field(default_factory=dict)
     attackers: Mapping[str, Attacker] = field(default_factory=dict)
 
@@ -114,6 +125,7 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
         given=given,
         given_noise="unknown" if given is None else noise_of(given),
         depths={n: options.depth or default_depth(len(collection), n) for n in variants},
+        sessions=_sessions(options, objects.sessions, queries, given),
         objects=frozenset(objects.mechanisms),
     )
 
@@ -192,6 +204,21 @@ def _queries(
         chosen = [number * len(asked) // options.topics for number in range(options.topics)]
         asked = asked.iloc[chosen].reset_index(drop=True)
     return asked
+
+
+def _sessions(
+    options: Options, sessions: pd.DataFrame | None, queries: pd.DataFrame, given: pd.DataFrame | None
+) -> pd.DataFrame | None:
+    """Return the sessions of a file or a frame; None where there are none, or where they are planted."""
+    if sessions is not None:
+        return sessions_frame(sessions, queries)
+    if options.sessions == PLANTED and given is not None:
+        raise InputError(
+            "planted sessions hold queries that were not obfuscated elsewhere; give a file of sessions, or leave "
+            "sessions out.",
+            argument="sessions",
+        )
+    return None if options.sessions in (None, PLANTED) else read_sessions(str(options.sessions), queries)
 
 
 def _judgments(

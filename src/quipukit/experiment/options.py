@@ -26,7 +26,9 @@ STYLE_PRIOR = "Bayes(prior=style)"  # ranks the queries of a group, which what w
 
 # Which settings, attackers, seeds and numbers of variants are run, and not what is done with each: a finished run can
 # be extended by more of them.
-EXTENDABLE = ("specs", "n", "seeds", "attackers", "skip_invalid", "send_originals", "growth")
+EXTENDABLE = ("specs", "n", "seeds", "attackers", "skip_invalid", "send_originals", "growth", "sessions")
+
+PLANTED = "planted"  # in place of a file of sessions
 
 _COUNTS = ("seeds", "k", "examples")
 _OPTIONAL_COUNTS = ("topics", "depth", "log_sample")
@@ -68,6 +70,7 @@ class Options:
     skip_invalid: bool = False
     send_originals: bool = False
     growth: bool = True
+    sessions: str | None = None
 
     def __post_init__(self) -> None:
         # What is written down comes back as plain values, and has to be equal to what was given.

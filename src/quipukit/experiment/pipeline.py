@@ -11,6 +11,7 @@ from quipukit.experiment.stages.need import Need
 from quipukit.experiment.stages.obfuscate import Obfuscate
 from quipukit.experiment.stages.retrieve import Retrieve
 from quipukit.experiment.stages.risk import Risk
+from quipukit.experiment.stages.sessions import Sessions
 from quipukit.experiment.stages.text_similarity import TextSimilarity
 from quipukit.experiment.stages.utility import Utility
 from quipukit.retrieval.consent import sent_in_words
@@ -30,6 +31,7 @@ class Pipeline:
         self.risk = Risk(context, self.attack)
         self.guesses = Guesses(context, self.attack)
         self.growth = Growth(context, self.attack)
+        self.sessions = Sessions(context, self.obfuscate)
         self.text_similarity = TextSimilarity(context, self.obfuscate)
         self.need = Need(context, self.retrieve, self.attack, self.text_similarity)
 
@@ -42,6 +44,7 @@ class Pipeline:
             stage.run()
         for attacking in (self.attack, self.risk, self.guesses, self.growth):
             attacking.run()
+        self.sessions.run()
         self.text_similarity.run()
         self.need.run()
 

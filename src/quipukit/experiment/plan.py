@@ -38,6 +38,7 @@ class Plan:
     given: pd.DataFrame | None  # queries that were obfuscated elsewhere
     given_noise: str  # how their noise was drawn: independent, common or unknown
     depths: Mapping[int, int]  # documents per obfuscated query, by the number of variants
+    sessions: pd.DataFrame | None = None  # of a file or a frame; planted ones are made when they are needed
     objects: frozenset[Spec] = frozenset()  # the mechanisms that were given as objects
 
     @property

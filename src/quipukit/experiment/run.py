@@ -80,6 +80,7 @@ def evaluate(
     skip_invalid: bool = False,
     send_originals: bool = False,
     growth: bool = True,
+    sessions: "Pathish | pd.DataFrame | None" = None,
     progress: bool | ProgressListener = True,
     executor: Executor | None = None,
     watch: ProgressListener | None = None,
@@ -123,6 +124,8 @@ def evaluate(
         skip_invalid: leave out settings that a mechanism refuses.
         send_originals: let a search system over the network receive original queries; none does otherwise.
         growth: attack random subsets of the variants as well, at a few settings: how risk grows with what was seen.
+        sessions: which queries one user asked in a row (sid, position, qid), as a file or a frame; or 'planted', which
+            puts related queries of the log before each query. The last query of each is attacked.
         progress: show the stages on a terminal or in a notebook; or a listener that receives them.
         executor: where the work is done: ``Local()``, or ``Dask(...)``.
         watch: the old name of a listener, now given as ``progress``.
@@ -163,6 +166,7 @@ def evaluate(
         skip_invalid=skip_invalid,
         send_originals=send_originals,
         growth=growth,
+        sessions=inputs.take("sessions", sessions),
     )
     mechanisms = {one.spec: one for one in chosen if isinstance(one, Mechanism)}
     ours: Sequence[AnyMechanism] = () if obfuscated is not None else chosen

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from quipukit.attackers.sessions import SESSION_RANKS
+from quipukit.frames import SESSION_RANKS
 from quipukit.measures.growth import risk_growth
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.guarantees import Guarantee, NoGuarantee, WithinNodes
+from quipukit.mechanisms.base import check_flag
 from quipukit.mechanisms.cover import Cover, GroupLaw
 from quipukit.text import key
 
@@ -17,13 +18,20 @@ class StickyCover(Cover):
     """Cover for sessions: the first query of a node sends the node's fixed list, later ones under it send nothing.
 
     For one query it is Cover. ``k`` is the least number of queries in a node: larger than for Cover, so that more of a
-    session stays under the nodes that were released. `covers.sticky.StickyClient` is the client of a real session.
+    session stays under the nodes that were released. With ``further=False`` no query releases a second node: one that
+    is not under the first is refused, and finds nothing. `covers.sticky.StickyClient` is the client of a real session.
 
     Guarantee: sessions with the same sequence of new nodes, sent at the same moments, are indistinguishable.
     """
 
     name: ClassVar[str] = "StickyCover"
     summary: ClassVar[str] = "a cover for sessions: each node is sent once, further queries are answered locally"
+
+    further: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag(self.name, "further", self.further)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -39,8 +47,10 @@ class StickyCover(Cover):
         transcript = []
         for texts in alone:
             node = frozenset(map(key, texts))
-            transcript.append(() if node in sent else texts)
-            sent.add(node)
+            new = node not in sent and (self.further or not sent)
+            transcript.append(texts if new else ())
+            if new:
+                sent.add(node)
         return transcript
 
     def query_law(self, candidates: Sequence[str]) -> "NodesLaw":

@@ -44,6 +44,7 @@ class Result:
     notes: pd.DataFrame
     need: pd.DataFrame = field(default_factory=TABLES["need"].empty)
     growth: pd.DataFrame = field(default_factory=TABLES["growth"].empty)
+    sessions: pd.DataFrame = field(default_factory=TABLES["sessions"].empty)
 
     def __post_init__(self) -> None:
         # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.

@@ -10,6 +10,7 @@
 | guesses | seed, setting, attacker, qid, guess (from 1), query, similarity, hit: for the example queries alone |
 | notes | seed, and the columns of Notes |
 | growth | seed, and the columns of Growth: ranks after fewer variants, at some settings under the first seed |
+| sessions | seed, and the columns of SessionRanks: ranks of sessions' last queries, at some settings, first seed |
 | need | seed, system, and the columns of Need: what guessers find of the need; empty without judgments |
 
 Where an experiment swept over several N, all of them but queries have a column ``n``, which is part of their keys.
@@ -21,7 +22,7 @@ from typing import Any
 import pandas as pd
 
 from quipukit.attackers.growth import GROWTH
-from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SETTING
+from quipukit.frames import NEED, NOTES, OBFUSCATED, QUERIES, RANKS, SCORES, SESSION_RANKS, SETTING
 from quipukit.registry import directions
 from quipukit.table import Kind, Table, WithGaps
 
@@ -85,9 +86,10 @@ TABLES: dict[str, Table] = {
     "notes": _by_seed(NOTES),
     "need": _by_seed(NEED, system="text"),
     "growth": _by_seed(GROWTH),
+    "sessions": _by_seed(SESSION_RANKS),
 }
 # Tables that results of earlier versions lack, and some have empty: need without judgments, growth with one variant.
-OPTIONAL = ("need", "growth")
+OPTIONAL = ("need", "growth", "sessions")
 
 # Columns that results of earlier versions lack, and what they hold there.
 _LATER = ("budget_query", "hides_more", "pooled", "pooled_share")

@@ -6,8 +6,10 @@
                             |        |                           |
                             +--> attack --> risk, guesses, growth +
                             |                                    |
+                            +--> sessions -----------------------+
+                            |                                    |
                             +--> text_similarity ----------------+
 
 A stage caches a public function of the package (`qk.obfuscate`, `retrieve` and `pool`, `rerank` and `utility`,
-`attack`, `AttackReport.growth`, `risk`, `similarity`, `need_leakage`) and computes nothing itself.
+`attack`, `AttackReport.growth`, `session_attack`, `risk`, `similarity`, `need_leakage`) and computes nothing itself.
 """

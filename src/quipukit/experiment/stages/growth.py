@@ -79,11 +79,18 @@ def chosen_settings(settings: Sequence[Setting], n: int | None = None) -> list[S
     >>> [one.value for one in chosen_settings([Setting("CMP", "epsilon", e, 50) for e in (1, 5, 10, 20, 50)])]
     [5, 10, 20]
     """
+
+    def alike(setting: Setting) -> bool:
+        return setting.strategy not in _WHOLE and not shares_budget(setting.mechanism) and setting.n > 1
+
+    return spread([setting for setting in settings if alike(setting) and n in (None, setting.n)])
+
+
+def spread(settings: Sequence[Setting]) -> list[Setting]:
+    """Return up to three settings of every mechanism, spread evenly over its values."""
     by_mechanism: dict[str, list[Setting]] = {}
     for setting in settings:
-        alike = setting.strategy not in _WHOLE and not shares_budget(setting.mechanism)
-        if alike and setting.n > 1 and n in (None, setting.n):
-            by_mechanism.setdefault(setting.mechanism, []).append(setting)
+        by_mechanism.setdefault(setting.mechanism, []).append(setting)
     chosen: list[Setting] = []
     for own in by_mechanism.values():
         ordered, last = sorted(own, key=lambda one: one.value), len(own) - 1
