@@ -12,9 +12,10 @@ from scipy import stats
 
 from benchmarks.selection import TRUTHS, simulate
 from quipukit.errors import InputError
+from quipukit.measures.frontier import pareto
 from quipukit.measures.intervals import clopper_pearson
 from quipukit.recommend import recommend
-from quipukit.recommend.selection import pareto, select
+from quipukit.recommend.selection import select
 from quipukit.results import Result
 from tests.example_results import make_result
 from tests.recommend.results import HAND, REFERENCES, by_hand, quiet, tiny_result, with_log

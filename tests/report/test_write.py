@@ -11,6 +11,8 @@ from tests.example_results import make_result
 from tests.report.pages import digests, own_part, write
 from tests.report.results import SMALL, only
 
+TABLE_NAMES = ("table1", "references", "companions", "points", "need", "formal", "radar", "equal_privacy")
+
 
 def test_files_and_equal_bytes(tmp_path: Path) -> None:
     shown: list[tuple[float, float]] = []
@@ -27,12 +29,8 @@ def test_files_and_equal_bytes(tmp_path: Path) -> None:
     assert set(first) == {
         "report.html",
         "SHA256SUMS",
-        *(f"figures/{name}.svg" for name in (*figures, "parameter", "radar")),
-        *(
-            f"tables/{name}.{kind}"
-            for name in ("table1", "references", "companions", "points", "need", "formal", "radar", "equal_privacy")
-            for kind in ("csv", "tex")
-        ),
+        *(f"figures/{name}.svg" for name in (*figures, "frontier", "parameter", "radar")),
+        *(f"tables/{name}.{kind}" for name in (*TABLE_NAMES, "frontier") for kind in ("csv", "tex")),
         "tables/comparisons.csv",
     }
     assert all(0 <= done <= total for done, total in shown) and shown[-1][0] == shown[-1][1]

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
+from quipukit.measures.frontier import pareto
 from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail
 from quipukit.measures.resampling import flip_bound
 from quipukit.measures.risk import are_hits, is_persona
@@ -144,13 +144,6 @@ def select(risk: Floats, utility: Floats, max_risk: float, min_utility: float = 
         return -1
     level = fits & (utility >= utility[fits].max() - SLACK)
     return int(np.where(level, risk, np.inf).argmin())
-
-
-def pareto(risk: Floats, utility: Floats) -> NDArray[np.bool_]:
-    """Return which points no other one beats: none with as little risk and as much utility, and better in one."""
-    no_worse = (risk[:, None] <= risk) & (utility[:, None] >= utility)
-    better = (risk[:, None] < risk) | (utility[:, None] > utility)
-    return np.asarray(~(no_worse & better).any(axis=0))
 
 
 def _one_n(result: "Result", n: int | None) -> "tuple[Result, tuple[int, ...]]":

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PAPER, NIGHT = "#ffffff", "#14171c"
+# From little to much of the need revealed, on paper; the page mixes its own, lighter ones in the dark.
+NEED = ("#0072b2", "#8f5aa8", "#d55e00")
+NEED_UNKNOWN = "#8a9099"
 
 _COLORS = (
     ("#0072b2", "#4ea8e0"),  # blue

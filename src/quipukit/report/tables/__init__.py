@@ -3,6 +3,7 @@
 from quipukit.report.tables.attackers import attackers
 from quipukit.report.tables.companions import companions
 from quipukit.report.tables.formal import formal
+from quipukit.report.tables.frontier import frontier
 from quipukit.report.tables.need import need
 from quipukit.report.tables.points import POOLS_MUCH, points
 from quipukit.report.tables.radar import equal_privacy, radar
@@ -20,6 +21,7 @@ __all__ = [
     "companions",
     "equal_privacy",
     "formal",
+    "frontier",
     "need",
     "points",
     "radar",

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from quipukit.measures.frontier import MOST_POOLED
 from quipukit.report.table_model import Cell, ReportTable, interval, number, percent, share
 from quipukit.report.tables.rows import Rows, caution_text, grouped, named_frame, over_queries, setting_text, sweep_text
 from quipukit.report.views import View
 
 POOLS_MUCH = "\N{DOUBLE DAGGER}"
-# Where more of the collection is pooled, even random words find relevant documents.
-MOST_POOLED = 0.02
 
 _KEPT = (
     "Original: what the unchanged query finds among as many documents as the setting pools; kept: the share of it that "
