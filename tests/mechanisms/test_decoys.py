@@ -133,7 +133,7 @@ def test_one_release_hides_a_query_of_the_pool_among_k(topic: str, k: int) -> No
 def test_five_releases_give_the_query_away(topic: str, k: int) -> None:
     """60 texts, or 20: the one that comes five times.
 
-    Another does so by chance with less than 2e-4 for a query (179 decoys, 11 drawn, or 39 and 3); these seeds are fixed.
+    By chance another does, with less than 2e-4 a query (179 decoys, 11 drawn, or 39 and 3); these seeds are fixed.
     """
     queries = drawn(30)
     made = decoys(k, topic=topic)
