@@ -15,6 +15,7 @@ NAMES = (
     "encoding",
     "static_encoder",
     "attackers",
+    "covers",
     "ranks",
     "cliffs",
     "dense_memory",

@@ -208,8 +208,8 @@ def _interval(row: Any, side: str) -> str:
 _HEAD = """# The frontier: what still finds, and still hides
 
 Written by `python -m reproduce.frontier`. Every setting is attacked by the whole panel, by Bayes, who knows the
-mechanism and its parameter, and by Bayes with the prior of style, who knows how such users write as well. R@10 is that of
-the strongest, with who it is and a 95 % interval that holds for all of them at once. Need leakage is the larger of
+mechanism and its parameter, and by Bayes with the prior of style, who knows how such users write as well. R@10 is that
+of the strongest, with who it is and a 95 % interval that holds for all of them at once. Need leakage is the larger of
 consensus and the best guess. A result counts only where at most 2 % of the collection is pooled. *In the pool*: the
 queries are among the public ones. *Outside*: they are not; mechanisms that use no pool are the same in both.
 """
