@@ -60,3 +60,10 @@ def test_engines_receive_independent_noise_and_no_identity() -> None:
     assert remote.remote == ["solr+http://host/solr/news"] and remote.private
     assert remote.noise == "independent" and remote.references == ("Random",)
     assert Options().noise == "common" and Options().references == ("Identity", "Random")
+
+
+def test_where_queries_hide_among_others_the_prior_of_style_joins_the_attackers() -> None:
+    from quipukit.experiment.options import usual_attackers
+
+    assert usual_attackers(["CMP"]) == ("panel", "Bayes")
+    assert usual_attackers(["CMP", "Cover@50"])[-1] == "Bayes(prior=style)"

@@ -144,17 +144,19 @@ def _mechanisms(options: Options, objects: Objects, log: QueryLog) -> tuple[list
 
 def _cover(options: Options, objects: Objects, specs: Sequence[Spec], log: QueryLog) -> "Partition | None":
     """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
-    classes = {one: mechanism_class(one.name) for one in specs}
+    classes = {one: mechanism_class(one.name) for one in specs if one not in objects.mechanisms}  # objects have theirs
     hiding = [one for one, cls in classes.items() if "cover" in cls.__dataclass_fields__]
     if not hiding:
         return None
     from quipukit.covers.load import LEAF, load_partition
     from quipukit.covers.pool import BUILT_IN, QueryPool
 
-    own_log = options.log is None and options.collection == BUILT_IN
-    if options.pool is None and options.partition is None and (own_log or options.log == BUILT_IN):
+    # A sample of the log is a pool of its own: among queries that the attacker does not know none would hide.
+    whole = options.log_sample is None and objects.log is None
+    built_in = options.log == BUILT_IN or (options.log is None and options.collection == BUILT_IN)
+    if options.pool is None and options.partition is None and whole and built_in:
         return load_partition()
-    named = options.pool or (options.log if options.log_sample is None and objects.log is None else None)
+    named = options.pool or (options.log if whole else None)
     source: str | QueryPool = named or QueryPool.of(log.public, source_name(options.log, "the log"))
     least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
     return load_partition(source, options.partition, leaf=min(LEAF, least))

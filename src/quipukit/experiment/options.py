@@ -153,5 +153,7 @@ def usual_attackers(mechanisms: "Iterable[str | Spec | Mechanism]") -> tuple[str
     >>> usual_attackers(["CMP@10"]), usual_attackers(["Cover@50"])
     (('panel', 'Bayes'), ('panel', 'Bayes', 'Bayes(prior=style)'))
     """
-    named = {one if isinstance(one, Mechanism) else mechanism_class(spec(one).name) for one in mechanisms}
-    return (*ATTACKERS, STYLE_PRIOR) if any(one.strategy == "cover" for one in named) else ATTACKERS
+    strategies = (
+        one.strategy if isinstance(one, Mechanism) else mechanism_class(spec(one).name).strategy for one in mechanisms
+    )
+    return (*ATTACKERS, STYLE_PRIOR) if "cover" in strategies else ATTACKERS
