@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from quipukit.covers.load import load_pool
 from quipukit.covers.make import make_partition
 from quipukit.covers.pool import QueryPool
+from quipukit.errors import QuipukitError
 from quipukit.mechanisms.cover import Cover
 from quipukit.mechanisms.decoys import Decoys
 from quipukit.mechanisms.queryexp import QueryExp
@@ -35,3 +37,28 @@ def test_they_are_evaluated_like_any_other(village: Path, tmp_path: Path) -> Non
 def test_what_sends_the_query_needs_consent() -> None:
     assert sends_original("Decoys") and sends_original("Decoys(topic='matched')") and sends_original("Cover")
     assert not sends_original("QueryExp") and not sends_original("QueryExp(encoder='minilm')")
+
+
+@pytest.mark.heavy
+def test_a_pool_and_its_partition_are_named_like_other_inputs(village: Path, tmp_path: Path) -> None:
+    """Two of the topics are in the log, which is the pool; the others are hidden, and not sent."""
+    partition = tmp_path / "log.cover"
+    make_partition(load_pool(village / "log.txt"), 5, STATIC).save(partition)
+    attackers = ("Bayes", "Bayes(prior=style)")
+    result = tiny.run(
+        village,
+        tmp_path / "out",
+        specs=["Cover@5", "Cover@40"],
+        systems=(("bm25", "bm25"),),
+        attackers=attackers,
+        partition=partition,
+    )
+    covered = result.obfuscated[result.obfuscated["mechanism"] == "Cover"]
+    sent = covered.groupby("qid")["query"].agg(set)
+    own = {qid: tiny.TOPICS[qid] in sent[qid] for qid in tiny.TOPICS}
+    assert own == {"q1": False, "q2": True, "q3": False, "q4": False, "q5": True}
+    assert set(result.notes.loc[result.notes["flag"] == "outside", "qid"]) == {"q1", "q3", "q4"}
+    ranks = result.ranks[(result.ranks["attacker"] == "Bayes") & (result.ranks["qid"] == "q2")].set_index("value")
+    assert ranks.loc[5, "log_rank"] < ranks.loc[40, "log_rank"]
+    with pytest.raises(QuipukitError, match="give the pool that it was made for"):
+        tiny.run(village, tmp_path / "other", specs=["Cover@5"], log=["another log"], partition=partition)
