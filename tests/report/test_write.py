@@ -30,7 +30,7 @@ def test_files_and_equal_bytes(tmp_path: Path) -> None:
         "report.html",
         "SHA256SUMS",
         *(f"figures/{name}.svg" for name in (*figures, "frontier", "parameter", "radar")),
-        *(f"tables/{name}.{kind}" for name in (*TABLE_NAMES, "frontier") for kind in ("csv", "tex")),
+        *(f"tables/{name}.{kind}" for name in (*TABLE_NAMES, "frontier", "equal_risk") for kind in ("csv", "tex")),
         "tables/comparisons.csv",
     }
     assert all(0 <= done <= total for done, total in shown) and shown[-1][0] == shown[-1][1]

@@ -25,8 +25,8 @@ class Frontier(Section):
         return view.judged and bool(view.mechanisms)
 
     def view_tables(self, view: View) -> Sequence[ReportTable]:
-        """Return the settings with their places."""
-        return (tables.frontier(view),) if self.applies_to(view) else ()
+        """Return the settings with their places, and those of equal empirical privacy."""
+        return (tables.frontier(view), tables.equal_risk(view)) if self.applies_to(view) else ()
 
     def drawings(self, view: View, looks: Mapping[str, Look]) -> Iterator[Drawing]:
         """Return the plane with the frontier."""
