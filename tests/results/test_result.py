@@ -16,7 +16,7 @@ from quipukit.errors import FileError, FrameError, InputError
 from quipukit.results import SETTINGS, TABLES, Result, tables_of
 from quipukit.results.files import manifest_text
 from tests.example_results import make_result
-from tests.report.results import grown, only
+from tests.report.results import grown, in_sessions, only
 
 SMALL = ("CMP", "AEA", "Identity", "Random")
 
@@ -70,7 +70,7 @@ def test_equal_results_are_equal_bytes(result: Result, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_digest_covers_every_table(result: Result, name: str) -> None:
     # The fewest settings with rows of every kind: every digest is over all of them.
-    result = grown(only(result, {"AEA": (3.0, 4.0), "Identity": (0.0,)}))
+    result = in_sessions(grown(only(result, {"AEA": (3.0, 4.0), "Identity": (0.0,)})))
     frame = getattr(result, name)
     assert len(frame), "the example has rows of every kind"
     changed = [dataclasses.replace(result, **{name: frame.iloc[::-1].reset_index(drop=True)})]
