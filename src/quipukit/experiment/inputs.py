@@ -1,5 +1,6 @@
 """Load what an experiment starts from: everything named is found and checked before work begins."""
 
+import functools
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ from quipukit.io.queries import read_queries
 from quipukit.io.sessions import read_sessions
 from quipukit.io.trec import read_qrels
 from quipukit.mechanisms.base import Mechanism
+from quipukit.progress import ProgressListener
 from quipukit.registry import installed_class, mechanism_class
 from quipukit.retrieval.consent import check_consent
 from quipukit.retrieval.pool import default_depth
@@ -76,14 +78,17 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, Mapping) and not value
 
 
-def resolve(options: Options, objects: Objects | None = None) -> Plan:
-    """Load what the options name, take objects as they are, and return the plan."""
+def resolve(options: Options, objects: Objects | None = None, listener: ProgressListener | None = None) -> Plan:
+    """Load what the options name, take objects as they are, and return the plan.
+
+    ``listener`` is told where that takes long: a pool of public queries is encoded and divided on first use.
+    """
     objects = objects or Objects()
     collection = objects.collection if objects.collection is not None else load_collection(options.collection)
     given, originals = _given(options, objects.obfuscated)
     queries = _queries(options, collection, objects.queries, originals, given)
     log = _log(options, objects.log, collection)
-    mechanisms, skipped = _mechanisms(options, objects, log)
+    mechanisms, skipped = _mechanisms(options, objects, log, listener)
     settings = [Setting.of(one, n) for n in options.n for one in mechanisms]
     variants: Sequence[int] = options.n
     if given is not None:
@@ -130,7 +135,9 @@ def resolve(options: Options, objects: Objects | None = None) -> Plan:
     )
 
 
-def _mechanisms(options: Options, objects: Objects, log: QueryLog) -> tuple[list[Mechanism], list[dict[str, str]]]:
+def _mechanisms(
+    options: Options, objects: Objects, log: QueryLog, listener: ProgressListener | None
+) -> tuple[list[Mechanism], list[dict[str, str]]]:
     specs = options.specs or tuple(expand((), (), options.references))
     vectors, words = objects.vectors, options.vocabulary_filter
     if vectors is not None and words is not None:
@@ -138,11 +145,13 @@ def _mechanisms(options: Options, objects: Objects, log: QueryLog) -> tuple[list
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
     chosen = [objects.mechanisms.get(one, one) for one in specs]
-    resources = {"vectors": vectors, "cover": _cover(options, objects, specs, log)}
+    resources = {"vectors": vectors, "cover": _cover(options, objects, specs, log, listener)}
     return bind_grid(chosen, options.skip_invalid, options.private, **resources)
 
 
-def _cover(options: Options, objects: Objects, specs: Sequence[Spec], log: QueryLog) -> "Partition | None":
+def _cover(
+    options: Options, objects: Objects, specs: Sequence[Spec], log: QueryLog, listener: ProgressListener | None
+) -> "Partition | None":
     """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
     classes = {one: mechanism_class(one.name) for one in specs if one not in objects.mechanisms}  # objects have theirs
     hiding = [one for one, cls in classes.items() if "cover" in cls.__dataclass_fields__]
@@ -159,7 +168,12 @@ def _cover(options: Options, objects: Objects, specs: Sequence[Spec], log: Query
     named = options.pool or (options.log if whole else None)
     source: str | QueryPool = named or QueryPool.of(log.public, source_name(options.log, "the log"))
     least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
-    return load_partition(source, options.partition, leaf=min(LEAF, least))
+    begun = functools.cache(lambda: (listener or ProgressListener()).stage("encoding the pool", "queries"))
+
+    def show(done: float, total: float) -> None:  # a stage that has nothing to do is none
+        begun()(done, total)
+
+    return load_partition(source, options.partition, leaf=min(LEAF, least), progress=show)
 
 
 def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:

@@ -207,7 +207,7 @@ def run(
         else:
             before.check_options(folder, options)
         timer = StageTimer(listener or ProgressListener())
-        plan = resolve(options, objects)
+        plan = resolve(options, objects, timer.listener)
         check_systems(options.systems)
         if placed:
             plan = place(plan, placed, folder, timer)
