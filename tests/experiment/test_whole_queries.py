@@ -62,3 +62,21 @@ def test_a_pool_and_its_partition_are_named_like_other_inputs(village: Path, tmp
     assert ranks.loc[5, "log_rank"] < ranks.loc[40, "log_rank"]
     with pytest.raises(QuipukitError, match="give the pool that it was made for"):
         tiny.run(village, tmp_path / "other", specs=["Cover@5"], log=["another log"], partition=partition)
+
+
+@pytest.mark.heavy
+def test_a_pool_can_be_completed_with_the_queries(village: Path, tmp_path: Path) -> None:
+    completed = QueryPool.of([*tiny.log_queries(), *tiny.TOPICS.values()], "log.txt")
+    partition = tmp_path / "completed.cover"
+    make_partition(completed, 5, STATIC).save(partition)
+    result = tiny.run(
+        village,
+        tmp_path / "out",
+        specs=["Cover@5"],
+        systems=(("bm25", "bm25"),),
+        attackers=("Bayes",),
+        pool="completed",
+        partition=partition,
+    )
+    covered = result.obfuscated[result.obfuscated["mechanism"] == "Cover"].groupby("qid")["query"].agg(set)
+    assert all(tiny.TOPICS[qid] in covered[qid] for qid in tiny.TOPICS)

@@ -66,7 +66,9 @@ def evaluate(
     encoder: str = typer.Option("minilm", help="The attackers' encoder: minilm, static, or any by name or folder."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),
     vocabulary_filter: str | None = typer.Option(None, help=FILTER_HELP),
-    pool: str | None = typer.Option(None, help=f"{POOL_HELP} [the log]"),
+    pool: str | None = typer.Option(
+        None, help=f"{POOL_HELP} 'completed' is the log with the queries added. [the log, as it is]"
+    ),
     partition: Path | None = typer.Option(None, help=PARTITION_HELP),
     k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     seed: int = typer.Option(7, help="Root seed of the noise: the same seed, the same result."),

@@ -51,6 +51,8 @@ from quipukit.vectors.wordfilter import word_filter
 if TYPE_CHECKING:
     from quipukit.covers.partition import Partition
 
+COMPLETED = "completed"  # a pool: the log, and the queries that are to be hidden among it
+
 
 @dataclass(frozen=True, eq=False)
 class Objects:
@@ -88,7 +90,9 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
     given, originals = _given(options, objects.obfuscated)
     queries = _queries(options, collection, objects.queries, originals, given)
     log = _log(options, objects.log, collection)
-    mechanisms, skipped = _mechanisms(options, objects, log, listener)
+    # A pool may be completed as the log is: for queries that are among the public ones, whatever log is at hand.
+    public = log.completed(queries["query"].tolist()).texts if options.pool == COMPLETED else log.public
+    mechanisms, skipped = _mechanisms(options, objects, public, listener)
     settings = [Setting.of(one, n) for n in options.n for one in mechanisms]
     variants: Sequence[int] = options.n
     if given is not None:
@@ -136,7 +140,7 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
 
 
 def _mechanisms(
-    options: Options, objects: Objects, log: QueryLog, listener: ProgressListener | None
+    options: Options, objects: Objects, public: Sequence[str], listener: ProgressListener | None
 ) -> tuple[list[Mechanism], list[dict[str, str]]]:
     specs = options.specs or tuple(expand((), (), options.references))
     vectors, words = objects.vectors, options.vocabulary_filter
@@ -145,12 +149,16 @@ def _mechanisms(
     elif vectors is None and (options.vectors or words):
         vectors = load_vectors(options.vectors, vocabulary_filter=words)
     chosen = [objects.mechanisms.get(one, one) for one in specs]
-    resources = {"vectors": vectors, "cover": _cover(options, objects, specs, log, listener)}
+    resources = {"vectors": vectors, "cover": _cover(options, objects, specs, public, listener)}
     return bind_grid(chosen, options.skip_invalid, options.private, **resources)
 
 
 def _cover(
-    options: Options, objects: Objects, specs: Sequence[Spec], log: QueryLog, listener: ProgressListener | None
+    options: Options,
+    objects: Objects,
+    specs: Sequence[Spec],
+    public: Sequence[str],
+    listener: ProgressListener | None,
 ) -> "Partition | None":
     """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
     classes = {one: mechanism_class(one.name) for one in specs if one not in objects.mechanisms}  # objects have theirs
@@ -165,8 +173,8 @@ def _cover(
     built_in = options.log == BUILT_IN or (options.log is None and options.collection == BUILT_IN)
     if options.pool is None and options.partition is None and whole and built_in:
         return load_partition()
-    named = options.pool or (options.log if whole else None)
-    source: str | QueryPool = named or QueryPool.of(log.public, source_name(options.log, "the log"))
+    named = None if options.pool == COMPLETED else options.pool or (options.log if whole else None)
+    source: str | QueryPool = named or QueryPool.of(public, source_name(options.log, "the log"))
     least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
     begun = functools.cache(lambda: (listener or ProgressListener()).stage("encoding the pool", "queries"))
 

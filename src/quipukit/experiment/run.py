@@ -105,7 +105,8 @@ def evaluate(
         attackers: who ranks the log, by name or as objects; by default the panel and Bayes.
         encoder: the encoder of attackers that use one.
         vectors: the word vectors of mechanisms that use some.
-        pool: public queries, for mechanisms that hide a query among others; by default those of the log.
+        pool: public queries, for mechanisms that hide a query among others; by default those of the log, with
+            "completed" the queries themselves among them.
         partition: the file that divides the pool into groups; by default it is made, once.
         retriever: the search system, by name or as an object; several are measured side by side.
         reranker: the user's own model, one for all retrievers or one for each.
