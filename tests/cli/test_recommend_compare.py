@@ -12,12 +12,15 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.test_cli import assert_refused, run
 from tests.example_results import make_result
+from tests.recommend.results import HAND, tiny_result
 
 FEW = ("CMP", "Identity")
 
@@ -85,7 +88,21 @@ def test_a_recommendation_begins_with_the_sentence(many: str) -> None:
     assert "CMP@10" in roles["best"] and "0.03 (<= 0.09)" in roles["best"] and "0.27 (>= 0.25)" in roles["best"]
     assert "VickreyMhl@12.5" in roles["runner-up"] and "625" in roles["runner-up"]
     assert "- Certified (statistics) holds for queries like these" in done.stdout
-    assert "Pareto front" in done.stdout and "how to treat" not in done.stdout
+    assert "Frontier" in done.stdout and "how to treat" not in done.stdout
+
+
+def test_what_pools_too_much_is_told(tmp_path: Path) -> None:
+    hand = tiny_result(HAND)
+    much = (hand.settings["mechanism"] == "A") & (hand.settings["value"] == 5.0)
+    settings = hand.settings.assign(pooled_share=np.where(much, 0.042, 0.01))
+    replace(hand, settings=settings, manifest={**make_result(6).manifest, **hand.manifest}).save(tmp_path)
+    done = run("recommend", str(tmp_path), "--max-risk", "0.3")
+    said = " ".join(done.stdout.split())
+    assert "1 of the 5 settings pool more than 2 % of the collection and do not count" in said
+    assert "Passed over: A@5" in said and "A@5" not in said.split("Frontier")[1]
+    found = json.loads(run("recommend", str(tmp_path), "--max-risk", "0.3", "--json").stdout)
+    assert (found["best"]["name"], found["passed_over"]["name"], found["beaten_by"]) == ("B@2", "A@5", None)
+    assert [row["mechanism"] for row in found["frontier"]] == ["A", "B", "B", "A"]
 
 
 def test_json_holds_the_whole_answer(many: str) -> None:
@@ -162,8 +179,8 @@ def in_terminal(columns: int, *arguments: str) -> str:
 @pytest.mark.slow
 def test_eighty_columns_have_room_for_the_budget(few: tuple[str, str]) -> None:
     shown = in_terminal(80, "recommend", few[0], "--max-risk", "0.5")
-    table = shown.split("Pareto front")[0]
-    assert "N x epsilon" in table and "N x epsilon" in shown.split("Pareto front")[1]
+    table = shown.split("Frontier")[0]
+    assert "N x epsilon" in table and "N x epsilon" in shown.split("Frontier")[1]
     assert max(map(len, shown.splitlines())) <= 80
     name, budget = next(line for line in shown.splitlines() if line.startswith("  CMP@")).split()[:2]
     assert float(budget) == 50 * float(name.removeprefix("CMP@"))

@@ -107,6 +107,70 @@ def test_the_choice_is_that_of_brute_force_and_lies_on_the_front(
     assert found < 0 or pareto(r, u)[found]
 
 
+# --- pools that are too large, and the frontier ---
+
+
+def with_pools(result: Result, shares: dict[str, float]) -> Result:
+    """Return the result with these shares of the collection pooled, by setting (A@5); 1 % by others."""
+    names = [f"{row.mechanism}@{row.value:g}" for row in result.settings.itertuples()]
+    return replace(result, settings=result.settings.assign(pooled_share=[shares.get(name, 0.01) for name in names]))
+
+
+def test_a_setting_that_pools_too_much_is_passed_over_and_that_is_said() -> None:
+    hand = tiny_result(HAND)
+    found = with_pools(hand, {"A@5": 0.042}).recommend(max_risk=0.3)
+    assert found.best is not None and found.best.name == "B@2" and not found.best.pools_much
+    assert found.passed_over is not None and found.passed_over.name == "A@5"
+    assert any(note.startswith("Passed over: A@5, certified too") and "4.2 %" in note for note in found.notes)
+    assert [f"{row.mechanism}@{row.value:g}" for row in found.frontier.itertuples()] == ["A@1", "B@2", "B@4", "A@9"]
+    assert [f"{row.mechanism}@{row.value:g}" for row in found.front.itertuples()] == ["A@1", "A@5", "A@9"]
+    plain = with_pools(hand, {"A@5": 0.02}).recommend(max_risk=0.3)
+    assert plain.best is not None and plain.best.name == "A@5" and plain.passed_over is None
+    assert plain.settings["risk_high"].tolist() == found.settings["risk_high"].tolist(), "the bounds stay as they are"
+
+
+def test_where_all_pool_too_much_the_sentence_says_so() -> None:
+    hand = tiny_result(HAND)
+    everything = {f"{name}@{value:g}": 0.3 for name, value in HAND}
+    found = with_pools(hand, everything).recommend(max_risk=0.3)
+    assert found.best is not None and found.best.name == "A@5" and found.best.pools_much and found.passed_over is None
+    assert "Do not rely on its utility: it pools 30.0 % of the collection" in found.sentence
+    assert "Do not rely" not in hand.recommend(max_risk=0.3).sentence
+    candidate = with_pools(quiet(43, 86), {f"A@{value}": 0.3 for value in range(1, 87)}).recommend(max_risk=0.1)
+    assert candidate.best is None and "Do not rely on its utility" in candidate.sentence
+    runner_up = with_pools(hand, {"B@2": 0.3, "B@4": 0.3}).recommend(max_risk=0.3)
+    assert any("pooling 30.0 % of the collection" in note for note in runner_up.notes if note.startswith("Runner-up"))
+
+
+def test_of_equal_utilities_the_one_on_the_frontier_is_chosen() -> None:
+    """B has the lower bound: all of its ties are level. A has the lower mean, and so beats B."""
+    bounds, means, utility = np.array([0.20, 0.25]), np.array([0.12, 0.10]), np.array([0.5, 0.5])
+    chosen = select(bounds, utility, 0.3, ties=means)
+    assert chosen == 1 and pareto(means, utility)[chosen]
+    assert select(bounds, utility, 0.3) == 0, "by the bounds alone the other one would win"
+
+
+def test_what_beats_the_choice_but_cannot_be_certified_is_named() -> None:
+    """A has the lower mean risk and the higher utility, but its risks spread, so that its bound is over budget."""
+    result = tiny_result({("A", 1.0): ([0.0] * 200, [0.6] * 200), ("B", 1.0): ([0.0] * 200, [0.5] * 200)})
+    found = result.recommend(max_risk=0.1)
+    assert found.best is not None and found.best.name == "A@1" and found.beaten_by is None
+    assert not any("not on the frontier" in note for note in found.notes)
+    # Means over several seeds are no hits: where they spread, their bound is wider.
+    spread = [1.0] * 8 + [0.0] * 192
+    even = [0.041] * 200
+    seeds = tiny_result({("A", 1.0): (spread, [0.6] * 200), ("B", 1.0): (even, [0.5] * 200)})
+    seeds = replace(
+        seeds,
+        manifest={**seeds.manifest, "seeds": [1, 2]},
+        scores=pd.concat([seeds.scores, seeds.scores.assign(seed=2)], ignore_index=True),
+    )
+    found = seeds.recommend(max_risk=0.08)
+    assert found.best is not None and found.best.name == "B@1"
+    assert found.beaten_by is not None and found.beaten_by.name == "A@1"
+    assert any("It is not on the frontier: A@1 has risk 0.04" in note for note in found.notes)
+
+
 # --- how sure ---
 
 

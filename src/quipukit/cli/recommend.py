@@ -119,9 +119,9 @@ def _show(advice: "Recommendation") -> None:
         print_wrapped(f"- {note}", "  ")
     front = [
         [_name(row), plain(row["budget"]), f"{row['risk']:.3f}", f"{row['utility']:.3f}", _share(row["kept"])]
-        for row in advice.front.to_dict("records")
+        for row in advice.frontier.to_dict("records")
     ]
-    print_table("Pareto front", ["setting", "N x epsilon", "risk", advice.measure, "kept"], front)
+    print_table("Frontier", ["setting", "N x epsilon", "risk", advice.measure, "kept"], front)
     original = ""
     if advice.original is not None:
         original = (
@@ -130,10 +130,21 @@ def _show(advice: "Recommendation") -> None:
         )
     print()
     print_wrapped(
-        f"On the front no setting has both less risk and more utility. Measured with {advice.system}, the "
+        f"On the frontier are the settings that no other one beats in both risk and utility{_left_out(advice)}. "
+        f"Measured with {advice.system}, the "
         f"{risk_label(advice.attacker, advice.persona, bool(advice.other_attackers))} persona and {advice.queries} "
         f"queries.{original}"
     )
+
+
+def _left_out(advice: "Recommendation") -> str:
+    from quipukit.measures.frontier import MOST_POOLED, pools_much
+
+    count = int(pools_much(advice.settings["pooled_share"]).sum())
+    if not count:
+        return ""
+    share = f"{100 * MOST_POOLED:g} % of the collection"
+    return f"; {count} of the {len(advice.settings)} settings pool more than {share} and do not count"
 
 
 def _name(row: dict[Any, Any]) -> str:
@@ -148,7 +159,17 @@ def _plain(advice: "Recommendation") -> dict[str, Any]:
     from dataclasses import asdict, fields
 
     record = {field.name: getattr(advice, field.name) for field in fields(advice) if field.name != "settings"}
-    for name in ("best", "runner_up", "candidate", "least_risky", "within_risk", "within_utility"):
+    roles = (
+        "best",
+        "runner_up",
+        "beaten_by",
+        "passed_over",
+        "candidate",
+        "least_risky",
+        "within_risk",
+        "within_utility",
+    )
+    for name in roles:
         choice = record[name]
         record[name] = None if choice is None else {"name": choice.name, **asdict(choice)}
     if record["gain"] is not None:
@@ -160,4 +181,5 @@ def _plain(advice: "Recommendation") -> dict[str, Any]:
         "notes": list(advice.notes),
         **record,
         "front": advice.front.to_dict("records"),
+        "frontier": advice.frontier.to_dict("records"),
     }

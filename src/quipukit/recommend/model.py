@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from quipukit.measures.frontier import MOST_POOLED
 from quipukit.recommend import wording
 from quipukit.specs import format_value
 
@@ -18,7 +19,8 @@ class Choice:
     ``risk`` and ``utility`` are means on these queries. ``risk_high`` and ``utility_low`` are bounds for new queries
     that hold for all settings together, and so for a chosen one. ``kept`` is the share of what the original finds among
     as many documents as the setting pooled, None where that was not measured (no Identity in the result) or is 0;
-    ``budget`` is the epsilon of all N variants together, None without epsilon.
+    ``budget`` is the epsilon of all N variants together, None without epsilon; ``pooled_share`` is the share of the
+    collection that the setting pools for a query, None where it is not known.
     """
 
     mechanism: str
@@ -31,6 +33,7 @@ class Choice:
     variants: float
     budget: float | None
     nothing: int
+    pooled_share: float | None
     risk: float
     risk_high: float
     utility: float
@@ -42,6 +45,11 @@ class Choice:
     def name(self) -> str:
         """Return the setting as a spec: CMP@12.5."""
         return f"{self.mechanism}@{format_value(self.value)}" if self.parameter else self.mechanism
+
+    @property
+    def pools_much(self) -> bool:
+        """Return whether it pools so much of the collection that even random words would find relevant documents."""
+        return self.pooled_share is not None and self.pooled_share > MOST_POOLED
 
     @property
     def words(self) -> str:
@@ -61,6 +69,10 @@ class Recommendation:
     were measured, with a p-value corrected for the number of settings: a safe setting that finds no more than they do
     is of no use.
 
+    ``best`` is chosen from the frontier of the certified settings that count: those that pool at most 2 % of the
+    collection, unless none of these keeps the limits. ``beaten_by`` is a setting that beats it on these queries, but
+    cannot be certified; ``passed_over`` a certified one that finds more and pools too much to count.
+
     Where nothing is certified, ``candidate`` is the best of those whose mean risk keeps the budget on these queries,
     and ``candidate_needs`` how many queries like these it would take to certify it; ``least_risky`` has the least mean
     risk, and needs ``least_needs``; ``any_needs`` is what a setting without a single hit would need. ``within_risk`` is
@@ -70,8 +82,8 @@ class Recommendation:
     ``attacker`` and ``persona`` say whose risk it is; ``other_attackers`` and, of a sweep over N, ``other_ns`` are not
     looked at. Risks are means over ``queries``, all that were sent; their bounds are over the ``covered`` ones, whose
     originals the attacker's log holds; no risk can exceed their share, ``coverage``. Utilities are over ``judged``
-    queries. ``settings`` holds all candidates, with ``fits`` (by their means), ``certified`` and ``front``: on the
-    Pareto front of least risk and most utility.
+    queries. ``settings`` holds all candidates, with ``fits`` (by their means), ``certified``, ``front`` (no
+    other one beats it in both risk and utility) and ``frontier``: the same among those that count.
     """
 
     attacker: str
@@ -92,6 +104,8 @@ class Recommendation:
     runner_up: Choice | None
     lead: float | None
     gain: tuple[float, float] | None
+    beaten_by: Choice | None
+    passed_over: Choice | None
     candidate: Choice | None
     candidate_needs: float | None
     least_risky: Choice
@@ -105,6 +119,11 @@ class Recommendation:
     def front(self) -> pd.DataFrame:
         """Return the settings that no other one beats in both risk and utility, in order of risk."""
         return self.settings[self.settings["front"]].sort_values("risk", kind="stable").reset_index(drop=True)
+
+    @property
+    def frontier(self) -> pd.DataFrame:
+        """Return the same among the settings that pool at most 2 % of the collection (`quipukit.measures.frontier`)."""
+        return self.settings[self.settings["frontier"]].sort_values("risk", kind="stable").reset_index(drop=True)
 
     @property
     def sentence(self) -> str:

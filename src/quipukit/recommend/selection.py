@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import SETTING
-from quipukit.measures.frontier import pareto
+from quipukit.measures.frontier import beats, pareto, pools_much
 from quipukit.measures.intervals import LEVEL, Floats, lower_bounds, queries_needed, tail
 from quipukit.measures.resampling import flip_bound
 from quipukit.measures.risk import are_hits, is_persona
@@ -43,8 +44,9 @@ def recommend(
     ``attacker`` is one of the result's; where none is named, at every setting the strongest of all, with bounds that
     hold for all of them at once. ``min_utility`` asks for that much mean utility too; ``measure`` and ``system`` are
     the first where none is named. The references (Identity, Random) compete only with ``include_references``. Of equal
-    utilities the lower risk wins. In a sweep over N, ``n`` is the one that is looked at, the largest where none is
-    named. What certified means, and what it does not, stands at the top of `quipukit.recommend`.
+    utilities the lower risk wins. Settings that pool more than 2 % of the collection are chosen only where no other one
+    keeps the limits, and the sentence says so. In a sweep over N, ``n`` is the one that is looked at, the largest where
+    none is named. What certified means, and what it does not, stands at the top of `quipukit.recommend`.
     """
     for name, limit in (("max_risk", max_risk), ("min_utility", min_utility)):
         if limit is not None and not 0 <= limit <= 1:
@@ -72,7 +74,7 @@ def recommend(
     original = original_utility(grid)
 
     table = pd.DataFrame([grid.settings[number] for number in candidates], columns=list(SETTING))
-    columns = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing"]
+    columns = [*SETTING, "strategy", "guarantee", "private", "n", "variants", "budget", "nothing", "pooled_share"]
     table = table.merge(result.settings[columns], on=list(SETTING), validate="1:1").astype({"private": bool})
     high = strongest_bounds(rivals, alpha, hits=hits)
     table = table.assign(
@@ -85,10 +87,15 @@ def recommend(
     )
     choices = [_choice(row) for row in table.to_dict("records")]
     table["fits"] = (r <= max_risk + SLACK) & (u >= floor - SLACK)
+    counted = ~pools_much(table["pooled_share"])
     table["front"] = pareto(r, u)
+    table["frontier"] = False
+    table.loc[counted, "frontier"] = pareto(r[counted], u[counted])
 
     def pick(risks: Floats, least: float = floor) -> int:
-        return select(risks, u, max_risk, least)
+        # Bounds hold for all settings at once, so preferring those that count leaves them valid.
+        found = select(np.where(counted, risks, np.inf), u, max_risk, least, ties=r)
+        return found if found >= 0 else select(risks, u, max_risk, least, ties=r)
 
     def choice(number: int) -> Choice | None:
         return choices[number] if number >= 0 else None
@@ -96,9 +103,10 @@ def recommend(
     def needs(number: int) -> float:
         return queries_needed(found_out[:, number], max_risk, alpha / len(rivals), hits=hits)
 
-    best, second, gain = pick(high), -1, None
+    best, second, beaten_by, gain = pick(high), -1, -1, None
     if best >= 0:
         second = pick(np.where(table["mechanism"] == choices[best].mechanism, np.inf, high))
+        beaten_by = _beaten_by(r, u, best, counted)
         gain = _gain(grid, utility.measured[:, best], len(candidates))
     candidate = pick(r) if best < 0 else -1
     # Of equal risks the higher utility wins.
@@ -123,6 +131,8 @@ def recommend(
         runner_up=choice(second),
         lead=float(u[best] - u[second]) if second >= 0 else None,
         gain=gain,
+        beaten_by=choice(beaten_by),
+        passed_over=choice(_passed_over(high, u, best, ~counted, max_risk)),
         candidate=choice(candidate),
         candidate_needs=needs(candidate) if candidate >= 0 else None,
         least_risky=choices[by_risk[0]],
@@ -134,16 +144,31 @@ def recommend(
     )
 
 
-def select(risk: Floats, utility: Floats, max_risk: float, min_utility: float = 0.0) -> int:
+def select(risk: Floats, utility: Floats, max_risk: float, min_utility: float = 0.0, ties: Floats | None = None) -> int:
     """Return the setting of highest utility within the limits, -1 where there is none.
 
-    Of equal utilities the lower risk wins, of equal risks the first.
+    Of equal utilities the lower risk wins, of equal risks the first. Where ``risk`` is a bound, ``ties`` are the risks
+    themselves: the choice then lies on the frontier of those within the limits.
     """
     fits = (risk <= max_risk + SLACK) & (utility >= min_utility - SLACK)
     if not fits.any():
         return -1
     level = fits & (utility >= utility[fits].max() - SLACK)
-    return int(np.where(level, risk, np.inf).argmin())
+    return int(np.where(level, risk if ties is None else ties, np.inf).argmin())
+
+
+def _beaten_by(risk: Floats, utility: Floats, own: int, counted: NDArray[np.bool_]) -> int:
+    """Return which setting beats a chosen one in the means, though it could not be certified; -1 where none does."""
+    others = np.flatnonzero(beats(risk, utility)[:, own] & counted)
+    return int(min(others, key=lambda number: (-utility[number], risk[number]))) if len(others) else -1
+
+
+def _passed_over(bounds: Floats, utility: Floats, best: int, much: NDArray[np.bool_], max_risk: float) -> int:
+    """Return the certified setting that finds more than the chosen one, but pools too much to count; -1 where none."""
+    if best < 0 or much[best]:
+        return -1
+    better = much & (utility > utility[best] + SLACK)
+    return select(np.where(better, bounds, np.inf), utility, max_risk)
 
 
 def _one_n(result: "Result", n: int | None) -> "tuple[Result, tuple[int, ...]]":

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from quipukit.measures.frontier import MOST_POOLED, pools_much
 from quipukit.measures.resampling import FEW
 from quipukit.measures.strongest import STRONGEST
 from quipukit.specs import format_value
@@ -29,6 +30,7 @@ def sentence(advice: "Recommendation") -> str:
         f"{_digits(best.risk_high, advice.max_risk)}, the choice among {_settings(advice)} allowed for. On these "
         f"queries {_seen(advice, best)}. {_this_n(best)}"
     )
+    text += _pools(best)
     useless = best.kept is not None and best.kept < _USELESS and _use(advice)
     return f"{text} But random words find as much." if useless else text
 
@@ -48,6 +50,18 @@ def _none_certified(advice: "Recommendation", candidate: "Choice") -> str:
         f"{_count(advice.covered)} and {_settings(advice)}. The best candidate is {candidate.words}: on these queries "
         f"{_seen(advice, candidate)}, but its risk could be as high as "
         f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)} {_this_n(candidate)}"
+        f"{_pools(candidate)}"
+    )
+
+
+def _pools(choice: "Choice") -> str:
+    """Say that a setting pools too much for its utility to count; it is chosen only where no other one would do."""
+    if not choice.pools_much or choice.pooled_share is None:
+        return ""
+    return (
+        f" Do not rely on its utility: it pools {100 * choice.pooled_share:.1f} % of the collection for a query, where "
+        f"more than {100 * MOST_POOLED:g} % lets even random words find relevant documents, and no setting that pools "
+        "less would do."
     )
 
 
@@ -81,8 +95,8 @@ def _none_fits(advice: "Recommendation") -> str:
     else:
         text = (
             f"No setting reaches {advice.measure} {advice.min_utility:g} at a risk of {advice.max_risk:g} or below. "
-            f"The best within that risk, by the means on these queries, is {within.words}: risk {within.risk:.2f}, "
-            f"{advice.measure} {_digits(within.utility, advice.min_utility)}{_share(within)}."
+            f"The best within that risk{_of_those(advice, within)}, by the means on these queries, is {within.words}: "
+            f"risk {within.risk:.2f}, {advice.measure} {_digits(within.utility, advice.min_utility)}{_share(within)}."
         )
     if advice.min_utility is None:
         return text
@@ -92,6 +106,12 @@ def _none_fits(advice: "Recommendation") -> str:
         f"{text} To reach {advice.min_utility:g} takes a risk of {_digits(reaches.risk, advice.max_risk)}: "
         f"{reaches.words}, {advice.measure} {reaches.utility:.2f}{_share(reaches)}."
     )
+
+
+def _of_those(advice: "Recommendation", choice: "Choice") -> str:
+    """Say that others were not looked at, because they pool too much."""
+    others = pools_much(advice.settings["pooled_share"]).any() and not choice.pools_much
+    return f" of those that pool at most {100 * MOST_POOLED:g} % of the collection" if others else ""
 
 
 def _seen(advice: "Recommendation", choice: "Choice") -> str:
@@ -147,7 +167,14 @@ def _digits(number: float, limit: float | None) -> str:
 
 
 def _share(choice: "Choice") -> str:
-    return "" if choice.kept is None else f", {100 * choice.kept:.0f} % of the original's"
+    kept = "" if choice.kept is None else f", {100 * choice.kept:.0f} % of the original's"
+    return f"{kept}{_pooling(choice)}"
+
+
+def _pooling(choice: "Choice") -> str:
+    if not choice.pools_much or choice.pooled_share is None:
+        return ""
+    return f", pooling {100 * choice.pooled_share:.1f} % of the collection, too much to count"
 
 
 # --- notes --------------------------------------------------------------------------------------------------------
@@ -212,8 +239,30 @@ def _second(advice: "Recommendation") -> str:
         return f"No other mechanism than {advice.best.mechanism} has a setting that can be certified."
     return (
         f"Runner-up: {advice.runner_up.name}, certified too, {advice.measure} lower by {advice.lead:.3f} on these "
-        f"queries at risk {advice.runner_up.risk:.2f}. Both were chosen on these queries, so the difference is an "
-        "estimate without an interval; let guarantee and cost decide where it is small."
+        f"queries at risk {advice.runner_up.risk:.2f}{_pooling(advice.runner_up)}. Both were chosen on these queries, "
+        "so the difference is an estimate without an interval; let guarantee and cost decide where it is small."
+    )
+
+
+def _off_the_frontier(advice: "Recommendation") -> str:
+    if advice.best is None or advice.beaten_by is None:
+        return ""
+    other = advice.beaten_by
+    return (
+        f"It is not on the frontier: {other.name} has risk {other.risk:.2f} and {advice.measure} {other.utility:.2f} "
+        "on these queries, but cannot be certified (its risk could be as high as "
+        f"{_digits(other.risk_high, advice.max_risk)})."
+    )
+
+
+def _too_large(advice: "Recommendation") -> str:
+    other = advice.passed_over
+    if other is None or other.pooled_share is None:
+        return ""
+    return (
+        f"Passed over: {other.name}, certified too, with {advice.measure} {other.utility:.2f}. It pools "
+        f"{100 * other.pooled_share:.1f} % of the collection for a query, and with more than {100 * MOST_POOLED:g} % "
+        "even random words find relevant documents."
     )
 
 
@@ -249,4 +298,17 @@ def _few(advice: "Recommendation") -> str:
     return f"{_count(advice.queries)} can show little; use {FEW} or more."
 
 
-_NOTES = (_meaning, _others, _one_n, _coverage, _use, _second, _luck, _promise, _unsent, _few)
+_NOTES = (
+    _meaning,
+    _others,
+    _one_n,
+    _coverage,
+    _use,
+    _second,
+    _off_the_frontier,
+    _too_large,
+    _luck,
+    _promise,
+    _unsent,
+    _few,
+)
