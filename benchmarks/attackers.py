@@ -9,6 +9,8 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from benchmarks.data import ROOT, TOPICS, Skipped, memory
 from benchmarks.table import Line, Target, show
@@ -19,10 +21,11 @@ AGNOSTIC = ("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion")
 PANEL_SECONDS, GIGABYTES = Target(90, at_most=True), Target(3, at_most=True)
 ROWS, SETS = (200_000, 1_000_000, 5_000_000), 8
 LOG = ROOT.parent / "shared" / "data" / "querylog" / "queries.tsv.gz"
+VASWANI = ROOT.parent / "shared" / "data" / "vaswani" / "topics.tsv"
 CLOSED = ("SanText", "SanText+", "TEM", "CusText", "WBB")
 SECONDS = Target(300, at_most=True)
 FRESH = ("CMP@5", "VickreyMhl@9")
-NOISY = ("CMP@10", "VickreyCMP@12.5")  # with one text: neither hopeless nor certain
+NOISY = ("CMP@10", "CMP@15")  # with one text: draws reach a fifth of what is sent, and two thirds
 
 
 def run(quick: bool) -> list[Line]:
@@ -147,10 +150,10 @@ def bayes(quick: bool) -> list[tuple[str, float]]:
     return _resources(f"Bayes, {len(mechanisms)} settings x {len(queries)} queries", clock, processor)
 
 
-def side_by_side(draws: int = 2000, count: int = 12) -> None:
+def side_by_side(settings: Sequence[str] = NOISY, draws: int = 2000, count: int = 12) -> None:
     """Print the rank of each of some queries by the stand-in for the law of noise, and by estimated cells.
 
-    One text for each query, at settings where draws reach what comes out: an output that none reached says nothing.
+    One text for each query. Outputs that no draw from the original's own word reached are counted: all are alike.
     """
     import quipukit as qk
     from quipukit.attackers.attack import attack
@@ -158,8 +161,11 @@ def side_by_side(draws: int = 2000, count: int = 12) -> None:
     from quipukit.io.queries import read_queries
 
     queries, log = read_queries(TOPICS).head(count), read_log(LOG)
-    mechanisms = [qk.mechanism(one) for one in NOISY]
+    mechanisms = [qk.mechanism(one) for one in settings]
     sent = qk.obfuscate(queries, mechanisms, n=1, seed=1, noise="common")
+    for one in mechanisms:
+        texts = sent[(sent["mechanism"] == one.spec.family) & (sent["value"] == one.value)].set_index("qid")["query"]
+        print(one.spec, _reached(one, queries["query"].tolist(), texts[queries["qid"]].tolist(), draws), flush=True)
     attackers = ["Positional", "Bayes", f"Bayes(cells={draws})"]
     ranks = attack(sent, queries, log, attackers=attackers, mechanisms=mechanisms)
     table = ranks.pivot_table(index=["mechanism", "value", "qid"], columns="attacker", values="log_rank", sort=False)
@@ -169,8 +175,31 @@ def side_by_side(draws: int = 2000, count: int = 12) -> None:
     print(risks.assign(median_rank=ranks.groupby(groups)["log_rank"].median()).round(3).to_string())
 
 
+def _reached(mechanism: Any, originals: list[str], texts: list[str], draws: int) -> str:
+    """Tell how many of the words that were sent no draw from the original's own word leads to."""
+    import numpy as np
+
+    from quipukit.attackers.cells import Cells
+    from quipukit.attackers.logsites import LogSites
+
+    sites = LogSites.of(mechanism, originals)
+    cells = Cells(sites, mechanism, draws)
+    missed, words, outputs = 0, 0, []
+    for row, text in enumerate(texts):
+        columns = sites.ids[sites.starts[row] : sites.starts[row + 1]]
+        for column, word in zip(columns.tolist(), text.split(), strict=True):
+            reached = cells.reached(column)
+            outputs.append(len(reached))
+            words += 1
+            missed += sites.output(word) not in set(reached.tolist())
+    return f"{missed} of {words} words reached by no draw; {np.median(outputs):g} different words in the median"
+
+
 def fresh(count: int = 100) -> None:
-    """Print what the stand-in finds of queries that it was not chosen on: drawn from the log, with another seed."""
+    """Print what the stand-in finds of queries that it was not chosen on, with another seed.
+
+    Some are drawn from the log; those of Vaswani are from another collection.
+    """
     import random
 
     import pandas as pd
@@ -185,11 +214,16 @@ def fresh(count: int = 100) -> None:
     others = sorted(text for text in log.texts if key(text) not in known and 3 <= len(text.split()) <= 10)
     drawn = random.Random(20).sample(others, count)
     queries = pd.DataFrame({"qid": [str(number) for number in range(count)], "query": drawn})
-    mechanisms = [qk.mechanism(one) for one in FRESH]
-    sent = qk.obfuscate(queries, mechanisms, n=50, seed=2, noise="common")
-    ranks = attack(sent, queries, log, attackers=["Positional", "Bayes"], mechanisms=mechanisms)
     groups = ["mechanism", "value", "attacker"]
-    print(qk.risk(ranks).pivot_table(index=groups, columns="measure", values="score", sort=False).round(3).to_string())
+    for name, asked, settings, seed in (
+        ("queries of the log", queries, FRESH, 2),
+        ("Vaswani", read_queries(VASWANI).head(count), FRESH[:1], 3),
+    ):
+        mechanisms = [qk.mechanism(one) for one in settings]
+        sent = qk.obfuscate(asked, mechanisms, n=50, seed=seed, noise="common")
+        ranks = attack(sent, asked, log, attackers=["Positional", "Bayes"], mechanisms=mechanisms)
+        risks = qk.risk(ranks).pivot_table(index=groups, columns="measure", values="score", sort=False)
+        print(f"{len(asked)} {name}\n{risks.round(3).to_string()}", flush=True)
 
 
 def _part(name: str, quick: bool) -> list[tuple[str, float]]:
@@ -197,10 +231,10 @@ def _part(name: str, quick: bool) -> list[tuple[str, float]]:
 
 
 if __name__ == "__main__":
-    if "--cells" in sys.argv:
-        side_by_side()
-    elif "--fresh" in sys.argv:
-        fresh()
+    if "--cells" in sys.argv:  # --cells SETTING ...
+        side_by_side(sys.argv[sys.argv.index("--cells") + 1 :] or NOISY)
+    elif "--fresh" in sys.argv:  # --fresh COUNT
+        fresh(*map(int, sys.argv[sys.argv.index("--fresh") + 1 :]))
     elif "--part" in sys.argv:
         print(json.dumps(_part(sys.argv[sys.argv.index("--part") + 1], "--quick" in sys.argv)))
     else:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from quipukit.threads import in_threads, workers
+from quipukit.threads import in_threads, iter_in_threads, workers
 
 
 def test_the_environment_chooses_and_nonsense_is_ignored(monkeypatch):
@@ -77,3 +77,12 @@ def test_a_failure_in_a_thread_is_the_callers(monkeypatch):
     monkeypatch.setenv("QUIPUKIT_THREADS", "2")
     with pytest.raises(ZeroDivisionError):
         in_threads(lambda item: 1 / item, [1, 0, 1])
+
+
+def test_results_that_are_iterated_over_come_in_order_and_few_at_a_time():
+    made = []
+    results = iter_in_threads(lambda item: made.append(item) or 10 * item, range(7), held=3)
+    assert next(results) == 0
+    assert sorted(made) == [0, 1, 2]
+    assert list(results) == [10, 20, 30, 40, 50, 60]
+    assert list(iter_in_threads(str, [])) == []

@@ -3,7 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -42,3 +42,13 @@ def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
             return [task(item) for item in items]
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(task, items))
+
+
+def iter_in_threads(task: Callable[[Any], _T], items: Iterable[Any], held: int = 64) -> Iterator[_T]:
+    """Run a task as `in_threads` does, and iterate over the results in order: no more than ``held`` are kept at a time.
+
+    For results that are large beside what they are made of, and are only added up.
+    """
+    items = list(items)
+    for start in range(0, len(items), held):
+        yield from in_threads(task, items[start : start + held])

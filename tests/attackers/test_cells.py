@@ -29,7 +29,9 @@ def test_the_cells_of_a_line_have_their_exact_probabilities(spec, law):
 
 def test_what_no_draw_reaches_has_the_floor():
     one = qk.mechanism("CMP@1000", vectors=LINE)
-    found = Cells(LogSites.of(one, ["a"]), one, 100).log_likelihood(np.array([0, 2]), np.eye(2), np.array([0]))
+    cells = Cells(LogSites.of(one, ["a"]), one, 100)
+    found = cells.log_likelihood(np.array([0, 2]), np.eye(2), np.array([0]))
+    assert cells.reached(0).tolist() == [0]
     assert np.exp(found[:, 0]) == pytest.approx([1.0, 1 / 103])
 
 

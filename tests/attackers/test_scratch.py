@@ -9,6 +9,7 @@ from quipukit.attackers.fusion import Fusion
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.maxsim import MaxSim
 from quipukit.attackers.panel import Panel
+from quipukit.attackers.style import Style
 from quipukit.attackers.words import Words
 from quipukit.errors import ResourceError
 from tests.attackers import small
@@ -24,6 +25,14 @@ def long_log(monkeypatch, tmp_path):
 
 def test_small_room_is_memory():
     assert not isinstance(scratch.room((3, 4)), np.memmap)
+
+
+def test_every_array_of_a_long_log_is_a_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(scratch, "_LONG", 3)
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    one, other = scratch.room((4,), np.float64), scratch.room((3,), np.float64)
+    assert isinstance(one, np.memmap) and one.dtype == np.float64 and one.shape == (4,)
+    assert not isinstance(other, np.memmap) and other.dtype == np.float64
 
 
 def test_large_room_is_a_file_without_a_name(long_log):
@@ -45,13 +54,14 @@ def test_a_full_disk_is_said(long_log, monkeypatch):
 def ranks():
     known, log = small.vectors(), small.queries(300)
     sent = small.noisy(log[:4], known, variants=4, scale=1.0)
-    attackers = [Words(vectors=known), MaxSim(vectors=known), Fusion(vectors=known)]
+    attackers = [Words(vectors=known), MaxSim(vectors=known), Style(vectors=known), Fusion(vectors=known)]
     asked = pd.DataFrame({"qid": [str(n) for n in range(1, 5)], "query": log[:4]})
     return Panel(attackers, QueryLog.of(log)).ranks(sent, asked)
 
 
-def test_ranks_are_the_same_in_memory_and_in_a_file(monkeypatch, tmp_path):
+@pytest.mark.parametrize("limit", ["_IN_MEMORY", "_LONG"])
+def test_ranks_are_the_same_in_memory_and_in_a_file(monkeypatch, tmp_path, limit):
     in_memory = ranks()
-    monkeypatch.setattr(scratch, "_IN_MEMORY", 0)
+    monkeypatch.setattr(scratch, limit, 0)
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     assert ranks().equals(in_memory)

@@ -34,11 +34,8 @@ class Bags:
         """Sort the known words of every query, and number the bags that differ."""
         ids, starts, hashes = _sorted(tokens.ids, tokens.starts, known)
         of_row = _numbered(ids, starts, hashes, np.argsort(hashes, kind="stable"))
-        first = np.unique(of_row, return_index=True)[1]
-        lengths = (starts[1:] - starts[:-1])[first]
-        ends = np.cumsum(lengths)
-        taken = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[:-1][first] - ends + lengths, lengths)
-        return cls(ids[taken], np.concatenate([[0], ends]), of_row)
+        kept, begins = _distinct(ids, starts, of_row)
+        return cls(kept, begins, of_row)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -98,3 +95,22 @@ def _numbered(ids, starts, hashes, order):  # type: ignore[no-untyped-def]
         else:
             numbers[row] = numbers[first[row]]
     return numbers
+
+
+@numba.njit(nogil=True, cache=True)
+def _distinct(ids, starts, of_row):  # type: ignore[no-untyped-def]
+    """Return the words of every bag, and where each begins: those of the first row that has it."""
+    words, bags = 0, 0
+    for row in range(of_row.shape[0]):
+        if of_row[row] == bags:
+            words += starts[row + 1] - starts[row]
+            bags += 1
+    kept, begins = np.empty(words, np.int32), np.zeros(bags + 1, np.int64)
+    bag = 0
+    for row in range(of_row.shape[0]):
+        if of_row[row] == bag:
+            length = starts[row + 1] - starts[row]
+            kept[begins[bag] : begins[bag] + length] = ids[starts[row] : starts[row + 1]]
+            begins[bag + 1] = begins[bag] + length
+            bag += 1
+    return kept, begins

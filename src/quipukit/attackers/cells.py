@@ -49,6 +49,10 @@ class Cells:
         likelihood: Floats = counts @ np.log(table)
         return likelihood
 
+    def reached(self, column: int) -> Rows:
+        """Return the outputs that some draw leads to from the word of a column."""
+        return self._law(column)[0]
+
     def _law(self, column: int) -> tuple[Rows, Floats]:
         """Return the outputs that the draws reached from a word, and how often each was."""
         vectors = self._sites.vectors

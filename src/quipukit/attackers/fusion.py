@@ -15,6 +15,7 @@ import numpy as np
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lexical import Lexical
 from quipukit.attackers.positional import Positional
+from quipukit.attackers.scratch import room
 from quipukit.attackers.style import Style
 from quipukit.attackers.words import Words
 from quipukit.jit import numba
@@ -75,7 +76,9 @@ class Fusion(Attacker):
     def _style_part(self, others: tuple[str, ...], scores: Floats) -> Floats:
         """Return what Style adds, which is the same for all that is guessed with the same queries of others."""
         if others not in self._style:
-            self._style[others] = self._members[-1][1] * log_chances(scores)
+            part = room((len(scores),), np.float64)
+            part[:] = self._members[-1][1] * log_chances(scores)
+            self._style[others] = part
         return self._style[others]
 
 

@@ -7,6 +7,7 @@ tokenizers and nothing to others.
 import numpy as np
 
 from quipukit.attackers.base import Floats
+from quipukit.attackers.scratch import is_long
 from quipukit.attackers.tokens import Ids, LogTokens
 from quipukit.attackers.wordspace import Slots
 
@@ -25,11 +26,16 @@ def length_cost(slots: Slots, lengths: Ids) -> Floats:
 
 
 def length_costs(slots: Slots, tokens: LogTokens) -> Floats:
-    """Return what every query of a log loses; computed once for each number of words, and not to be changed."""
+    """Return what every query of a log loses; not to be changed: it is computed once for each number of words.
+
+    Of a long log every time: to look them up again takes less than to read them from where there is room for them.
+    """
 
     def build() -> Floats:
         costs = length_cost(slots, tokens.lengths)
         costs.flags.writeable = False
         return costs
 
+    if is_long(len(tokens)):
+        return build()
     return tokens.derived(("length costs", slots.length if slots.agreed else None), build)

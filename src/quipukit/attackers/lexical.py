@@ -41,7 +41,7 @@ class Lexical(Attacker):
         self._idf = np.log((len(tokens) + 1) / (tokens.frequencies + 0.5))
         self._expected = np.bincount(tokens.ids, minlength=len(tokens.words)) / max(1, len(tokens.ids))
         self._unseen = np.log((len(tokens) + 1) / 0.5)
-        self._norms = _norms(self._idf, tokens.ids, tokens.starts)
+        self._norms = tokens.derived("lexical norms", lambda: _norms(self._idf, tokens.ids, tokens.starts))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the profile."""

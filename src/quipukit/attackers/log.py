@@ -44,7 +44,8 @@ class QueryLog:
             identity = key(text)
             if not identity:
                 continue
-            row = rows.setdefault(identity, len(kept))
+            # Most queries are written as their key is: two equal texts would take twice the memory.
+            row = rows.setdefault(text if text == identity else identity, len(kept))
             if row == len(kept):
                 kept.append(text)
                 total.append(0)

@@ -16,7 +16,7 @@ from quipukit.attackers.wordspace import Slots, WordSpace, unit
 from quipukit.errors import SpecError
 from quipukit.jit import numba
 from quipukit.progress import Progress
-from quipukit.threads import in_threads
+from quipukit.threads import in_threads, iter_in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -50,15 +50,19 @@ class MaxSim(Attacker):
         times = np.bincount(of_row, minlength=len(sums)).astype(np.float32)[:, None]
         gram = np.zeros((sums.shape[1], sums.shape[1]))
         tiles = [slice(start, start + _TILE) for start in range(0, len(sums), _TILE)]
-        for products in in_threads(lambda tile: sums[tile].T @ (sums[tile] * times[tile]), tiles):
+        # A few at a time: of a long log all together take as much memory as a tenth of the sums.
+        for products in iter_in_threads(lambda tile: sums[tile].T @ (sums[tile] * times[tile]), tiles):
             gram += products
         ((_, directions),) = in_threads(np.linalg.eigh, [gram])  # small: one thread is faster than two that wait
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
         # One row for all queries with the same words and the same number of words, by that number: queries of one
         # length lie together.
         pairs = log.tokens.lengths.astype(np.int64) * max(1, len(sums)) + of_row
-        distinct, self._of_row = np.unique(pairs, return_inverse=True)
-        self._lengths, bags = np.divmod(distinct, max(1, len(sums)))
+        distinct, of_row = np.unique(pairs, return_inverse=True)
+        self._of_row = of_row.astype(np.int32)
+        del pairs, of_row
+        lengths, bags = np.divmod(distinct, max(1, len(sums)))
+        self._lengths = lengths.astype(np.int32)
         self._before = _before(bags, len(sums))
         self._rows = room((len(distinct), self._axes.shape[1]))
 
@@ -75,7 +79,8 @@ class MaxSim(Attacker):
         points = points[points.any(axis=1)]  # a text without known words is like no query, not unlike all
         best = np.zeros(len(self._rows), np.float32)
         # Where the number of words decides, queries of other lengths need no comparison: they come last anyway.
-        first, last = np.searchsorted(self._lengths, (slots.length - 1, slots.length + 2)) if slots.agreed else (0, 0)
+        nearby = np.array([slots.length - 1, slots.length + 2], np.int32)
+        first, last = np.searchsorted(self._lengths, nearby) if slots.agreed else (0, 0)
         if first == last:
             first, last = 0, len(best)
         if points.size:
@@ -95,8 +100,8 @@ class MaxSim(Attacker):
 @numba.njit(nogil=True, cache=True)
 def _before(bags, count):  # type: ignore[no-untyped-def]
     """Return for every row the one before it with the same words; -1 where it is the first."""
-    seen = np.full(count, -1, np.int64)
-    before = np.empty(bags.shape[0], np.int64)
+    seen = np.full(count, -1, np.int32)
+    before = np.empty(bags.shape[0], np.int32)
     for row in range(bags.shape[0]):
         before[row] = seen[bags[row]]
         seen[bags[row]] = row

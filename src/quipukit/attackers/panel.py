@@ -79,7 +79,7 @@ class Panel:
         check_distinct(self.attackers)
         # places[row] is where a row of our log stands in the attackers' log. By identity: how a query is written (in
         # capitals, say) depends on who came first, and may tell the originals.
-        order = [log.rows[identity] for identity in sorted(log.rows)]
+        order = np.fromiter((log.rows[identity] for identity in sorted(log.rows)), np.int64, len(log))
         self._places = np.empty(len(log), np.int64)
         self._places[order] = np.arange(len(log))
         # An original that was added looks like the rarest query of the log: a count of its own would give it away.

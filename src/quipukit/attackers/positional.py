@@ -39,7 +39,6 @@ class Positional(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Look up the words of the log."""
         self._space = WordSpace.of(self.vectors, log.tokens, self.whiten)
-        self._known = self._space.matrix[self._space.known]  # a third of a real log: names have no vector
         self._recent = Recent.of(log.tokens, (type(self), self.vectors.fingerprint, self.whiten))
 
     def scores(self, sent: Sent) -> Floats:
@@ -53,7 +52,7 @@ class Positional(Attacker):
     def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         for start in range(0, len(batch), _BATCH):
             centers = in_threads(self._centers, map(Slots.of, batch[start : start + _BATCH]))
-            tables = tiled_products([one.directions for one in centers], self._known)
+            tables = tiled_products([one.directions for one in centers], self._space.known_matrix)
             yield from in_threads(self._scored, zip(centers, tables, strict=True))
 
     def _centers(self, slots: Slots) -> "_Centers":

@@ -1,8 +1,8 @@
 """Room for a number per row of a log, and more: in memory, or in a file where a log is long.
 
 A log of ten million queries has 15 GB of sums of word vectors. In a file they are read where they are used, and the
-system keeps in memory what there is room for. The file has no name, so that nothing is left of it when the process
-ends, however it ends.
+system keeps in memory what there is room for. Small arrays of a long log go there too: an attacker has many of them.
+The file has no name, so that nothing is left of it when the process ends, however it ends.
 """
 
 import math
@@ -11,19 +11,25 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from quipukit.errors import ResourceError
 from quipukit.storage import cache_home, make_folder
 
 _IN_MEMORY = 1_000_000_000  # bytes
+_LONG = 500_000  # rows
 
 
-def room(shape: tuple[int, int]) -> "NDArray[Any]":
-    """Return an array of single precision whose content is yet to be written."""
-    size = 4 * math.prod(shape)
-    if size <= _IN_MEMORY:
-        return np.empty(shape, np.float32)
+def is_long(rows: int) -> bool:
+    """Return whether a log is so long that what is kept for each of its rows should not stay in memory."""
+    return rows > _LONG
+
+
+def room(shape: tuple[int, ...], kind: DTypeLike = np.float32) -> "NDArray[Any]":
+    """Return an array, of single precision unless another kind is given, whose content is yet to be written."""
+    size = np.dtype(kind).itemsize * math.prod(shape)
+    if size <= _IN_MEMORY and not is_long(shape[0]):
+        return np.empty(shape, kind)
     folder = cache_home()
     make_folder(folder)
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -35,4 +41,4 @@ def room(shape: tuple[int, int]) -> "NDArray[Any]":
                 f"{size / 1e9:.1f} GB for a log of {shape[0]:,} queries do not fit into {folder} ({fault.strerror}); "
                 "make room, set QUIPUKIT_HOME to a larger disk, or sample the log."
             ) from None
-        return np.memmap(file, np.float32, "r+", shape=shape)
+        return np.memmap(file, kind, "r+", shape=shape)

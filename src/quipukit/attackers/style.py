@@ -20,7 +20,7 @@ from quipukit.attackers.wordspace import Singles, WordSpace
 from quipukit.jit import numba
 from quipukit.progress import Progress
 from quipukit.text import key, tokenize
-from quipukit.threads import in_threads
+from quipukit.threads import iter_in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
@@ -29,6 +29,7 @@ QUESTIONS = [
     *("did", "can", "could", "should", "would", "will", "define"),
 ]
 _LONGEST = 16
+_WIDTH = _LONGEST + 1 + len(QUESTIONS) + 1 + 4  # of what describes the form of a query
 _SLAB = 8192
 _FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 _RIDGE = 0.1  # of the mean variance, added to every feature's: tens of examples stand against hundreds of features
@@ -52,7 +53,7 @@ class Style(Attacker):
         """Describe every query of the log, and find mean and covariance of its halves."""
         self._log = log.tokens
         self._space = WordSpace.of(self.vectors, log.tokens)
-        self._forms = log.tokens.derived("style", lambda: _forms(log.texts, log.tokens))
+        self._forms = log.tokens.derived("style", lambda: _Forms.of(log.texts, log.tokens))
         self._halves, self._moments = log.tokens.derived(
             ("style", self.vectors.fingerprint), lambda: self._divided(log.texts)
         )
@@ -63,7 +64,8 @@ class Style(Attacker):
     def scores(self, sent: Sent) -> Floats:
         """Return the discriminant; the same for all that is guessed with the same queries of others."""
         if sent.others not in self._learned:
-            learned = self._learn(sent.others)
+            learned = room((len(self._forms),), np.float64)
+            learned[:] = self._learn(sent.others)
             learned.flags.writeable = False  # handed out again and again
             self._learned[sent.others] = learned
         return self._learned[sent.others]
@@ -97,7 +99,7 @@ class Style(Attacker):
         return float(_FACTORS[int(np.argmax(gains))])
 
     def _examples(self, texts: Sequence[str]) -> Singles:
-        forms = _forms(texts, LogTokens.of(texts))
+        forms = _Forms.of(texts, LogTokens.of(texts)).features(np.arange(len(texts)))
         return np.concatenate([self._space.sum_of([tokenize(text) for text in texts]), forms], axis=1)
 
     def _learn(self, others: Sequence[str]) -> Floats:
@@ -114,7 +116,7 @@ class Style(Attacker):
         return scores
 
     def _features(self, rows: "NDArray[np.int64]") -> Singles:
-        return np.concatenate([self._space.sums[self._space.bags.of_row[rows]], self._forms[rows]], axis=1)
+        return np.concatenate([self._space.sums[self._space.bags.of_row[rows]], self._forms.features(rows)], axis=1)
 
     def _divided(self, texts: Sequence[str]) -> "tuple[list[NDArray[np.int64]], list[_Moments]]":
         """Return the rows of each half, and the moments of the other."""
@@ -127,9 +129,9 @@ class Style(Attacker):
             features = self._features(rows[start : start + _SLAB])
             return features.sum(axis=0, dtype=np.float64), features.T @ features
 
-        size = self._space.sums.shape[1] + self._forms.shape[1]
+        size = self._space.sums.shape[1] + _WIDTH
         total, products = np.zeros(size), np.zeros((size, size))
-        for sums, squares in in_threads(block, range(0, len(rows), _SLAB)):
+        for sums, squares in iter_in_threads(block, range(0, len(rows), _SLAB)):
             total += sums
             products += squares
         mean = total / max(1, len(rows))
@@ -160,26 +162,50 @@ def _weighted(features, direction):  # type: ignore[no-untyped-def]
     return sums
 
 
-def _forms(texts: Sequence[str], tokens: LogTokens) -> Singles:
-    """Return what queries look like, their words aside: how long they are, of what kind, how they are written.
+@dataclass(frozen=True, eq=False)
+class _Forms:
+    """What queries look like, their words aside: how long they are, of what kind, how they are written.
 
     As their keys have it, not as they are written: two texts that differ in case or in forms of characters alone are
-    one query, written as whoever came first wrote it, and that may be the one who completed the log.
+    one query, written as whoever came first wrote it, and that may be the one who completed the log. A query takes 18
+    bytes here, and ten times as much as features.
     """
-    forms = room((len(texts), _LONGEST + 1 + len(QUESTIONS) + 1 + 4))
-    forms[:] = 0
-    rows, lengths = np.arange(len(texts)), tokens.lengths
-    forms[rows, np.minimum(lengths, _LONGEST)] = 1
-    kind = np.array([QUESTIONS.index(word) if word in QUESTIONS else -1 for word in tokens.words] or [-1])
-    first = np.append(tokens.ids, 0)[tokens.starts[:-1]]
-    forms[rows, _LONGEST + 1 + np.where(lengths > 0, kind[first], -1) % (len(QUESTIONS) + 1)] = 1
-    owner, words = np.repeat(rows, lengths), np.maximum(lengths, 1)
-    letters = np.array([len(word) for word in tokens.words] or [0])
-    small = np.array([word in _SMALL for word in tokens.words] or [False])
-    forms[:, -4] = np.bincount(owner, letters[tokens.ids], len(texts)) / words / 10
-    forms[:, -3] = np.bincount(owner, small[tokens.ids], len(texts)) / words
-    forms[:, -2:] = [(one.endswith("?"), bool(_DIGIT.search(one))) for one in map(key, texts)] or 0
-    return forms
+
+    lengths: "NDArray[np.uint8]"
+    kinds: "NDArray[np.uint8]"
+    written: Singles
+
+    @classmethod
+    def of(cls, texts: Sequence[str], tokens: LogTokens) -> "_Forms":
+        """Look at every text."""
+        lengths, kinds = np.minimum(tokens.lengths, _LONGEST).astype(np.uint8), np.empty(len(texts), np.uint8)
+        written = room((len(texts), 4))
+        kind = np.array([QUESTIONS.index(word) if word in QUESTIONS else -1 for word in tokens.words] or [-1])
+        letters = np.array([len(word) for word in tokens.words] or [0])
+        small = np.array([word in _SMALL for word in tokens.words] or [False])
+        for start in range(0, len(texts), _SLAB):
+            stop = min(start + _SLAB, len(texts))
+            counts = tokens.lengths[start:stop]
+            ids, begins = tokens.ids[tokens.starts[start] : tokens.starts[stop]], tokens.starts[start:stop]
+            first = np.append(ids, 0)[begins - tokens.starts[start]]
+            kinds[start:stop] = np.where(counts > 0, kind[first], -1) % (len(QUESTIONS) + 1)
+            owner, words = np.repeat(np.arange(stop - start), counts), np.maximum(counts, 1)
+            written[start:stop, 0] = np.bincount(owner, letters[ids], stop - start) / words / 10
+            written[start:stop, 1] = np.bincount(owner, small[ids], stop - start) / words
+            keys = map(key, texts[start:stop])
+            written[start:stop, 2:] = [(one.endswith("?"), bool(_DIGIT.search(one))) for one in keys]
+        return cls(lengths, kinds, written)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def features(self, rows: "NDArray[np.int64]") -> Singles:
+        """Return some queries as rows of numbers."""
+        features, every = np.zeros((len(rows), _WIDTH), np.float32), np.arange(len(rows))
+        features[every, self.lengths[rows]] = 1
+        features[every, _LONGEST + 1 + self.kinds[rows].astype(np.int64)] = 1
+        features[:, -4:] = self.written[rows]
+        return features
 
 
 _SMALL = "a an the of in on for to from with by at and or is are was be do does how what my your it".split()  # noqa: SIM905 (a sentence is easier to read)

@@ -51,6 +51,11 @@ class WordSpace:
         self.known: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
 
     @functools.cached_property
+    def known_matrix(self) -> Singles:
+        """Return the directions of the words that have one: a third of a real log's words are names without."""
+        return self.matrix[self.known]
+
+    @functools.cached_property
     def bags(self) -> Bags:
         """Return which queries of the log have the same known words: a product with one is a product with all."""
         return Bags.of(self.tokens, self.known)
@@ -103,7 +108,7 @@ def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]
     bounds = np.cumsum([0, *map(len, points)])
     stacked = np.zeros((-(-int(bounds[-1]) // together) * together, rows.shape[1]), np.float32)
     stacked[: bounds[-1]] = np.concatenate([rows[:0], *points])
-    products = np.empty((len(stacked), len(rows)), np.float32)
+    products = np.empty((int(bounds[-1]), len(rows)), np.float32)
 
     def fill_several(first: int) -> None:
         for start in range(first, min(first + _TILE * _TILES, len(rows)), _TILE):
@@ -116,7 +121,8 @@ def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]
             tile = np.concatenate([tile, np.zeros((_TILE - size, rows.shape[1]), np.float32)])
         for first in range(0, len(stacked), together):
             found = tile @ stacked[first : first + together].T
-            products[first : first + together, start : start + size] = found[:size].T
+            into = products[first : first + together, start : start + size]  # less than all, of the last points
+            into[:] = found[:size, : len(into)].T
 
     in_threads(fill_several, range(0, len(rows), _TILE * _TILES))
     return [products[start:stop] for start, stop in itertools.pairwise(bounds)]
