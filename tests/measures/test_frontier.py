@@ -41,6 +41,9 @@ def test_a_setting_that_pools_too_much_is_marked_and_beats_nobody() -> None:
     table = frontier(settings(*rows))
     assert table["pools_much"].tolist() == [True, False, False], "2 % is not more than 2 %; unknown is not much"
     assert table["frontier"].tolist() == [False, True, True] and not any(table["beaten_by"])
+    assert table["would_be"].tolist() == [True, False, False]
+    worse = frontier(settings(("Cover", 9, 0.5, 0.5, 0.042), *rows[1:]))
+    assert not worse["would_be"].any() and not worse["beaten_by"].any()
     counted = frontier(settings((*best[:4], 0.02), *rows[1:]))
     assert counted["frontier"].tolist() == [True, False, False] and set(counted["beaten_by"]) == {"", "Cover@200"}
     assert pools_much([0.020001]).all()

@@ -1,6 +1,10 @@
 """The frontier of a view: against the strongest attacker, for the active persona, over all N."""
 
-from quipukit.report.frontier import frontier_frame, main_label
+from dataclasses import replace
+
+import numpy as np
+
+from quipukit.report.frontier import frontier_frame, main_label, named_settings
 from quipukit.report.views import views_of
 from tests.example_results import make_result
 from tests.report.results import SMALL, only, swept, two_attackers
@@ -22,6 +26,18 @@ def test_a_sweep_has_every_n() -> None:
     frame = frontier_frame(view)
     assert len(frame) == 2 * 7 and {"CMP@1, N = 1", "CMP@1, N = 50"} <= set(frame["name"])
     assert set(frame["n"]) == {1, 50}
+
+
+def test_names_are_few() -> None:
+    result = swept(only(make_result(), SMALL), (1, 50))
+    much = (result.settings["mechanism"] == "CMP") & (result.settings["n"] == 50)
+    (view,) = views_of([replace(result, settings=result.settings.assign(pooled_share=np.where(much, 0.05, 0.01)))])
+    frame = frontier_frame(view)
+    names = [text for _, text in named_settings(frame)]
+    assert names[-2:] == ["Random", "Identity"] and len(names) == len(set(names)), "references once, by risk"
+    assert "CMP@50, N = 50" in names, "it would be a member"
+    assert set(names[:-2]) == set(frame.loc[frame["frontier"] | frame["would_be"], "name"])
+    assert all(frame.loc[number, "mechanism"] in text for number, text in named_settings(frame))
 
 
 def test_nothing_without_utility() -> None:

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from quipukit.report.frontier import frontier_frame
-from quipukit.report.frontier_chart import HEIGHT, WIDTH, frontier_chart, is_named, marker_path, point_text
+from quipukit.report.frontier import frontier_frame, named_settings
+from quipukit.report.frontier_chart import HEIGHT, WIDTH, frontier_chart, marker_path, point_text
 from quipukit.report.frontier_figures import highest
 from quipukit.report.palette import looks_of
 from quipukit.report.views import View
@@ -19,9 +19,7 @@ def test_points_stand_where_their_numbers_are(small: View) -> None:
         assert float(point["y"]) == pytest.approx(HEIGHT * (1 - row["utility"] / highest(frame)), abs=0.06)
         assert point["title"].startswith(f"{row['name']}: risk {row['risk']:.3f}")
         assert point["kind"] == ("reference" if row["reference"] else "full")
-    assert {name["text"] for name in chart["names"]} == set(
-        frame.loc[list(map(is_named, frame.to_dict("records"))), "name"]
-    )
+    assert {name["text"] for name in chart["names"]} == {text for _, text in named_settings(frame)}
     middle = next(p for p, name in zip(chart["points"], frame["name"], strict=True) if name == "CMP@10")
     need = frame.set_index("name").loc["CMP@10", "need"]
     assert (middle["need"], middle["mix"]) == ("low", f"{100 * (1 - 2 * need):.0f}%") and need < 0.5

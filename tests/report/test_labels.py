@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.report.labels import Box, group, place
+from quipukit.report.labels import Box, group, nearest, needs_line, place
 
 points = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 300)), min_size=1, max_size=15)
 
@@ -29,3 +29,11 @@ def test_settings_at_one_place_share_a_label() -> None:
     groups = group(places, [1, 5, 10, 12.5, 20, 30], near=2)
     assert [one.text for one in groups] == ["1", "5\N{EN DASH}12.5", "20, 30"]
     assert [one.first for one in groups] == [0, 1, 4]
+
+
+def test_a_line_where_a_label_is_far_or_could_be_anothers() -> None:
+    box = Box(10, 0, 20, 4)
+    assert nearest(box, 0, 2) == (10, 2) and nearest(box, 30, 9) == (20, 4) and nearest(box, 12, 3) == (12, 3)
+    assert not needs_line(box, (8, 2), [(8, 2), (40, 2)], far=5)
+    assert needs_line(box, (8, 2), [(8, 2), (22, 2)], far=5), "as near to another point"
+    assert needs_line(box, (4, 2), [(4, 2)], far=5), "farther than that"

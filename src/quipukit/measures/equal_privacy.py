@@ -34,6 +34,7 @@ TARGETS = (0.05, 0.1, 0.2)
 LOGARITHMIC = ("epsilon", "k")
 AT, NEVER, ALWAYS = "at", "never", "always"
 
+_BLOCK = 250  # draws at a time
 _SLACK = 1e-9  # means of many numbers differ in their last digits
 
 
@@ -58,7 +59,7 @@ def equal_privacy(
         if not 0 < target < 1:
             raise InputError(f"a target must be a risk between 0 and 1 (found {target!r}).")
     names = list(dict.fromkeys(mechanism for mechanism, *_ in grid.settings))
-    weights = _weights(len(grid.qids), replicates, seed)
+    all_risks, all_utilities = _draws(grid, replicates, seed)
     rows = []
     for name in names if mechanisms is None else [name for name in names if name in mechanisms]:
         columns = [number for number, setting in enumerate(grid.settings) if setting[0] == name]
@@ -67,7 +68,7 @@ def equal_privacy(
         risk, utility = grid.risk.columns(columns), grid.utility.columns(columns)
         means, found = risk.means, utility.means
         fit = isotonic(means)
-        drawn, drawn_utility = isotonic(_drawn_risks(risk, weights)), _drawn(utility, weights)
+        drawn, drawn_utility = isotonic(all_risks[:, columns]), all_utilities[:, columns]
         ends = {"first": values[0], "first_risk": fit[0], "last": values[-1], "last_risk": fit[-1]}
         for target in targets:
             place, places = float(crossings(fit, target)), crossings(drawn, target)
@@ -164,10 +165,18 @@ def _ends(numbers: Floats, level: float) -> tuple[float, float]:
     return float(known[int(alpha * (len(known) - 1))]), float(known[int(np.ceil((1 - alpha) * (len(known) - 1)))])
 
 
-def _weights(queries: int, replicates: int, seed: Seed) -> Floats:
-    """Return how often each query is in each draw, a row per draw."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(queries, np.full(queries, 1 / queries), size=replicates).astype(np.float64)
+def _draws(grid: Grid, replicates: int, seed: Seed) -> tuple[Floats, Floats]:
+    """Return the highest mean risk and the mean utility of every setting in every draw of the queries, a row each."""
+    rng, count = np.random.default_rng(seed), len(grid.qids)
+    chances = np.full(count, 1 / count)
+    rivals = grid.risk.rivals if isinstance(grid.risk, HighestSide) else (grid.risk,)
+    risks, utilities = [], []
+    for start in range(0, replicates, _BLOCK):
+        # How often each query is in each draw.
+        weights = rng.multinomial(count, chances, size=min(_BLOCK, replicates - start)).astype(np.float64)
+        risks.append(np.max([_drawn(rival, weights) for rival in rivals], axis=0))
+        utilities.append(_drawn(grid.utility, weights))
+    return np.concatenate(risks), np.concatenate(utilities)
 
 
 def _drawn(side: Side, weights: Floats) -> Floats:
@@ -175,9 +184,3 @@ def _drawn(side: Side, weights: Floats) -> Floats:
     counts = (weights @ side.known.astype(np.float64))[:, None]
     sums = weights @ side.scores
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-
-
-def _drawn_risks(side: Side, weights: Floats) -> Floats:
-    rivals = side.rivals if isinstance(side, HighestSide) else (side,)
-    highest: Floats = np.max([_drawn(rival, weights) for rival in rivals], axis=0)
-    return highest

@@ -61,6 +61,7 @@ def frontier(points: pd.DataFrame, references: Collection[str] = ()) -> pd.DataF
     - ``name``: the setting as a spec, CMP@10; with its N where there are several;
     - ``reference`` and ``pools_much``: why it is no member;
     - ``frontier``: whether it is one;
+    - ``would_be``: whether it would be one, but pools too much;
     - ``beaten_by``: the name of the member that beats it, of several the one of the highest utility; empty for others;
     - ``need``: the larger need leakage, by consensus or by guessing;
     - ``random``: what random words find in as many documents (see `random_utilities`), NaN where that is not known.
@@ -70,7 +71,8 @@ def frontier(points: pd.DataFrame, references: Collection[str] = ()) -> pd.DataF
     much = pools_much(table["pooled_share"]) if "pooled_share" in table else np.zeros(len(table), bool)
     counted = ~reference & ~much
     risk, utility = (table[side].to_numpy(np.float64) for side in ("risk", "utility"))
-    beaten = beats(risk, utility) & counted[:, None]
+    all_beaten = beats(risk, utility)
+    beaten = all_beaten & counted[:, None]
     member = counted & ~beaten.any(axis=0)
     names = setting_names(table)
     needs = table.reindex(columns=["need_consensus", "need_guess"]).astype(np.float64)
@@ -79,6 +81,7 @@ def frontier(points: pd.DataFrame, references: Collection[str] = ()) -> pd.DataF
         reference=reference,
         pools_much=much,
         frontier=member,
+        would_be=much & ~reference & ~(all_beaten & ~reference[:, None]).any(axis=0),
         beaten_by=[
             _best(np.flatnonzero(beaten[:, place] & member), risk, utility, names) if counted[place] else ""
             for place in range(len(table))

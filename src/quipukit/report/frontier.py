@@ -28,6 +28,18 @@ def frontier_frame(view: View) -> pd.DataFrame:
     return _FRAMES[view]
 
 
+def named_settings(frame: pd.DataFrame) -> list[tuple[int, str]]:
+    """Return the rows of `frontier_frame` that figures name, and how: members first, each kind by risk.
+
+    Named are the members, the settings that would be members but pool too much, and the references, once.
+    """
+    last = frame["n"] == frame["n"].max()
+    chosen = frame[frame["frontier"] | frame["would_be"] | (frame["reference"] & last)]
+    ordered = chosen.sort_values(["reference", "frontier", "risk"], ascending=[True, False, True], kind="stable")
+    texts = ordered["name"].mask(ordered["reference"], ordered["mechanism"])
+    return [(int(row), str(text)) for row, text in zip(ordered.index, texts, strict=True)]
+
+
 def _frame(view: View) -> pd.DataFrame:
     if not view.judged:
         return pd.DataFrame()

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from quipukit.report.frontier import frontier_frame, main_label
+from quipukit.report.frontier import frontier_frame, main_label, named_settings
 from quipukit.report.frontier_figures import frontier_steps, highest
-from quipukit.report.labels import Box, along, around, place
+from quipukit.report.labels import Box, along, around, nearest, needs_line, place
 from quipukit.report.palette import Look
 from quipukit.report.table_model import interval, number, share, typeset
 from quipukit.report.tables.frontier import place_text
@@ -111,23 +111,17 @@ def _mix(need: float) -> str:
 def _names(
     frame: pd.DataFrame, places: list[tuple[float, float]], steps: list[tuple[float, float]]
 ) -> list[dict[str, str]]:
-    """Return the names of the members, the uncounted ones and the references, where they fit."""
+    """Return the names of `named_settings` where they fit, each with a line where it needs one."""
     taken = around(places, 1.2 * _RADIUS) + along(steps, 6, 1)
     limits = Box(-8, -14, WIDTH + 14, HEIGHT + 4)
     written = []
-    for row, (x, y) in sorted(
-        ((row, spot) for row, spot in zip(frame.to_dict("records"), places, strict=True) if is_named(row)),
-        key=lambda one: (not one[0]["frontier"], one[0]["risk"]),
-    ):
-        text = str(row["name"])
+    for row, text in named_settings(frame):
+        x, y = places[row]
         box = place(x, y, _LETTER * len(text), _LINE, taken, limits, (7, 11, 16, 22, 30))
         if box is not None:
             taken.append(box)
             middle = f"{(box.left + box.right) / 2:.1f}"
-            written.append({"x": middle, "y": f"{box.top - 3:.1f}", "text": text})
+            end = nearest(box, x, y) if needs_line(box, (x, y), places, 14) else None
+            line = "" if end is None else f"M{x:.1f},{y:.1f}L{end[0]:.1f},{end[1]:.1f}"
+            written.append({"x": middle, "y": f"{box.top - 3:.1f}", "text": text, "line": line})
     return written
-
-
-def is_named(row: Mapping[str, Any]) -> bool:
-    """Whether the name of a setting is written beside its point."""
-    return bool(row["frontier"] or row["reference"] or row["pools_much"])

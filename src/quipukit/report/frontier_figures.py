@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from quipukit.report.drawing import FAINT, INK, axes_at, new_figure, safe, styled, wrapped
-from quipukit.report.frontier import frontier_frame, main_label
-from quipukit.report.labels import Box, along, around, place
+from quipukit.report.frontier import frontier_frame, main_label, named_settings
+from quipukit.report.labels import Box, along, around, nearest, needs_line, place
 from quipukit.report.palette import NEED, NEED_UNKNOWN, Look
 from quipukit.report.views import View
 from quipukit.report.wording import risk_axis
@@ -129,7 +129,7 @@ def _color_bar(figure: "Figure", height: float) -> None:
 
 
 def _label(axes: "Axes", frame: pd.DataFrame, steps: list[tuple[float, float]]) -> None:
-    """Name the members of the frontier, what does not count, and the references; lines lead to distant names."""
+    """Write the names beside their points; lines lead to those that stand far away or could be another's."""
     scale = axes.figure.dpi / 72
     bounds = axes.get_window_extent()
     limits = Box(bounds.x0 + 1, bounds.y0 + 1, bounds.x1, bounds.y1 + 3 * scale)
@@ -137,22 +137,24 @@ def _label(axes: "Axes", frame: pd.DataFrame, steps: list[tuple[float, float]]) 
     def pixels(places: Any) -> list[tuple[float, float]]:
         return [(float(x), float(y)) for x, y in axes.transData.transform(np.asarray(places, float).reshape(-1, 2))]
 
-    taken = around(pixels(frame[["risk", "utility"]]), 3 * scale) + along(pixels(steps), 3 * scale, 0.7 * scale)
+    spots = pixels(frame[["risk", "utility"]])
+    taken = around(spots, 3 * scale) + along(pixels(steps), 3 * scale, 0.7 * scale)
     taken += around(pixels(frame.loc[frame["reference"], ["risk", "utility"]]), 4.5 * scale)
-    named = frame[frame["frontier"] | frame["reference"] | frame["pools_much"]]
-    named = named.sort_values(["frontier", "risk"], ascending=[False, True], kind="stable")
-    for row, (x, y) in zip(named.to_dict("records"), pixels(named[["risk", "utility"]]), strict=True):
-        text = safe(row["name"])
-        width, height = 0.62 * _LETTERS * len(text) * scale, 1.1 * _LETTERS * scale
+    for number, name in named_settings(frame):
+        (x, y), text = spots[number], safe(name)
+        written = axes.text(0, 0, text, fontsize=_LETTERS)
+        width, height = written.get_window_extent().width + 2 * scale, 1.1 * _LETTERS * scale
+        written.remove()
         radii = [radius * scale for radius in (4, 7, 11, 16, 22, 30, 40, 52)]
         box = place(x, y, width, height, taken, limits, radii)
         if box is None:
             continue
         taken.append(box)
-        middle = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
-        center = axes.transData.inverted().transform(middle)
-        if max(abs(middle[0] - x) - width / 2, abs(middle[1] - y) - height / 2) > 8 * scale:
-            axes.plot([row["risk"], center[0]], [row["utility"], center[1]], color=FAINT, linewidth=0.4, zorder=2.5)
+        to_data = axes.transData.inverted().transform
+        center = to_data(((box.left + box.right) / 2, (box.bottom + box.top) / 2))
+        if needs_line(box, (x, y), spots, 8 * scale):
+            end = to_data(nearest(box, x, y))
+            axes.plot(*zip(to_data((x, y)), end, strict=True), color=FAINT, linewidth=0.5, zorder=2.5)
         axes.text(
             float(center[0]),
             float(center[1]),

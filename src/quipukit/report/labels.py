@@ -99,6 +99,26 @@ def place(
     return None
 
 
+def needs_line(box: Box, own: tuple[float, float], others: Iterable[tuple[float, float]], far: float) -> bool:
+    """Return whether a label needs a line to its point: it stands far from it, or no farther from another one.
+
+    >>> label = Box(2, 0, 6, 1)
+    >>> needs_line(label, (1, 0), [(9, 0)], far=3), needs_line(label, (0, 0), [(7, 0)], far=3)
+    (False, True)
+    """
+    distance = _distance(box, *own)
+    return distance > far or any(_distance(box, *other) <= 1.2 * distance for other in others if other != own)
+
+
+def nearest(box: Box, x: float, y: float) -> tuple[float, float]:
+    """Return the point of a box that is nearest to a place."""
+    return min(max(x, box.left), box.right), min(max(y, box.bottom), box.top)
+
+
+def _distance(box: Box, x: float, y: float) -> float:
+    return math.dist((x, y), nearest(box, x, y))
+
+
 def _text(values: Sequence[float]) -> str:
     rising = sorted(values)  # a curve may begin with the largest
     if len(rising) < 3:

@@ -32,7 +32,19 @@ def frontier(view: View) -> ReportTable:
             Cell(place_text(row), bold=bool(row["frontier"])),
         )
     label = main_label(view)
-    shown = ["n", "strategy", "variants", "name", "reference", "pools_much", "frontier", "beaten_by", "need", "random"]
+    shown = [
+        "n",
+        "strategy",
+        "variants",
+        "name",
+        "reference",
+        "pools_much",
+        "frontier",
+        "would_be",
+        "beaten_by",
+        "need",
+        "random",
+    ]
     first = [column for column in frame.columns if column not in shown]
     return ReportTable(
         name="frontier",
