@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 
 from quipukit.specs import format_value
 
+# Part of every guarantee that holds for repetitions of a query too; a recommendation looks for it.
+ASKED_AGAIN = "however often it is asked"
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -73,7 +76,7 @@ class WithinGroup(Guarantee):
 
     def __str__(self) -> str:
         return (
-            f"indistinguishable among {self.k:,} or more queries of the pool {self.pool}, however often it is asked "
+            f"indistinguishable among {self.k:,} or more queries of the pool {self.pool}, {ASKED_AGAIN} "
             "(the group, a topic, is released; queries outside the pool share a group with them)"
         )
 

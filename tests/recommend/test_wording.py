@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+from quipukit.guarantees import ASKED_AGAIN
 from quipukit.recommend.wording import _digits
 from tests.example_results import make_result
 from tests.recommend.results import HAND, by_hand, tiny_result
@@ -48,6 +49,16 @@ def test_personas_are_told_apart_in_words() -> None:
 def test_fewer_variants_and_unsent_queries_are_told() -> None:
     found = tiny_result(HAND, variants=38.5, nothing=2).recommend(max_risk=0.3)
     assert "with 38.5 of 50 variants per query" in found.sentence and "For 2 of the queries nothing" in found.notes[-1]
+
+
+def test_a_mechanism_with_a_number_of_its_own() -> None:
+    """Cover sends its group, whatever N is, and asking again reveals nothing more."""
+    promise = f"indistinguishable among 200 or more queries, {ASKED_AGAIN} (the group is released)"
+    found = tiny_result(HAND, variants=225.0, guarantee=promise).recommend(max_risk=0.3)
+    assert "with 225 variants per query" in found.sentence and "raise it" not in found.sentence
+    assert f"The risk holds for 225 variants per query, {ASKED_AGAIN}." in found.sentence
+    other = tiny_result(HAND, variants=225.0).recommend(max_risk=0.3)
+    assert "The risk holds for 225 variants per query: more of them" in other.sentence
 
 
 def test_the_risk_is_said_to_hold_for_the_n_of_the_setting() -> None:

@@ -120,7 +120,9 @@ def swept(result: Result, ns: Sequence[int] = (1, 5, 20)) -> Result:
     parts: dict[str, list[pd.DataFrame]] = {}
     for n in ns:
         scores = result.scores.assign(score=result.scores["score"] * n / max(ns))
-        for name in ("settings", "obfuscated", "ranks", "guesses", "notes", "need", "growth", "sessions"):
+        sent = result.settings["variants"].clip(upper=n)
+        parts.setdefault("settings", []).append(result.settings.assign(n=n, variants=sent))
+        for name in ("obfuscated", "ranks", "guesses", "notes", "need", "growth", "sessions"):
             parts.setdefault(name, []).append(getattr(result, name).assign(n=n))
         parts.setdefault("scores", []).append(scores.assign(n=n))
     frames = {name: pd.concat(own, ignore_index=True) for name, own in parts.items()}

@@ -56,8 +56,13 @@ class Choice:
         """Return the setting in words: CMP at epsilon 12.5 with 50 variants per query."""
         at = f" at {self.parameter} {format_value(self.value)}" if self.parameter else ""
         fewer = self.variants < self.n - 0.05
-        count = f"{self.variants:.1f} of {self.n}" if fewer else f"{self.n}"
-        return f"{self.mechanism}{at} with {count} variant{'s' * (self.n != 1)} per query"
+        count = f"{self.variants:.1f} of {self.n}" if fewer else f"{self.sent}"
+        return f"{self.mechanism}{at} with {count} variant{'s' * (self.sent != 1)} per query"
+
+    @property
+    def sent(self) -> int:
+        """Return how many variants a query sends: N, or more where a mechanism has a number of its own."""
+        return max(self.n, round(self.variants))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from quipukit.guarantees import ASKED_AGAIN
 from quipukit.measures.frontier import MOST_POOLED, pools_much
 from quipukit.measures.resampling import FEW
 from quipukit.measures.strongest import STRONGEST
@@ -67,7 +68,9 @@ def _pools(choice: "Choice") -> str:
 
 def _this_n(choice: "Choice") -> str:
     """Say that the risk is that of one N: whoever has seen more variants of a query knows more."""
-    count = "1 variant" if choice.n == 1 else f"{choice.n} variants"
+    count = "1 variant" if choice.sent == 1 else f"{choice.sent} variants"
+    if ASKED_AGAIN in choice.guarantee:
+        return f"The risk holds for {count} per query, {ASKED_AGAIN}."
     return f"The risk holds for {count} per query: more of them, as when a query is asked again, raise it."
 
 
