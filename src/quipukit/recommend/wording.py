@@ -210,7 +210,7 @@ def _one_n(advice: "Recommendation") -> str:
     if not advice.other_ns:
         return ""
     others = ", ".join(map(str, advice.other_ns))
-    return f"All settings send {advice.least_risky.n} variants per query; the result also holds N = {others}."
+    return f"The settings are those of N = {advice.least_risky.n}; the result also holds N = {others}."
 
 
 def _coverage(advice: "Recommendation") -> str:
