@@ -25,7 +25,7 @@ VASWANI = ROOT.parent / "shared" / "data" / "vaswani" / "topics.tsv"
 CLOSED = ("SanText", "SanText+", "TEM", "CusText", "WBB")
 SECONDS = Target(300, at_most=True)
 FRESH = ("CMP@5", "VickreyMhl@9")
-NOISY = ("CMP@10", "CMP@15")  # with one text: draws reach a fifth of what is sent, and two thirds
+NOISY = ("CMP@10", "CMP@15")  # with one text: draws reach a quarter of what is sent, and two thirds
 
 
 def run(quick: bool) -> list[Line]:
