@@ -233,7 +233,7 @@ def test_another_view(browser: "Browser", pages: Pages) -> None:
 def test_two_attackers(browser: "Browser", pages: Pages) -> None:
     page, faults = open_page(browser, pages["attackers"])
     page.click("#plane .segments button:has-text('strongest motivated')")
-    assert "strongest motivated persona (RR)" in page.evaluate(
+    assert "strongest attacker, motivated persona (RR)" in page.evaluate(
         "document.getElementById('plot-plane').layout.xaxis.title.text"
     )
     shown = page.locator("#example").inner_text()

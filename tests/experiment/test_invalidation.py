@@ -222,6 +222,7 @@ def test_other_code_costs_the_stage_that_runs_it(
         {"qrels": "other.txt"},
         {"queries": "other.tsv"},
         {"vectors": "other.txt"},
+        {"pool": "other.txt"},
         {"collection": "wordnet"},
     ],
     ids=lambda change: next(iter(change)),
@@ -249,6 +250,8 @@ def test_every_choice_is_looked_at() -> None:
         "queries",
         "vectors",
         "vocabulary_filter",
+        "pool",
+        "partition",
         "collection",
         "obfuscated",
     }

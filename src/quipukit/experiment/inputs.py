@@ -3,7 +3,7 @@
 import functools
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,9 +89,13 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
     collection = objects.collection if objects.collection is not None else load_collection(options.collection)
     given, originals = _given(options, objects.obfuscated)
     queries = _queries(options, collection, objects.queries, originals, given)
-    log = _log(options, objects.log, collection)
-    # A pool may be completed as the log is: for queries that are among the public ones, whatever log is at hand.
-    public = log.completed(queries["query"].tolist()).texts if options.pool == COMPLETED else log.public
+    whole_log = functools.cache(lambda: _log(options, objects.log, collection))
+
+    def public() -> Sequence[str]:
+        # A pool may be completed as the log is: for queries that are among the public ones, whatever log is at hand.
+        completed = options.pool == COMPLETED
+        return whole_log().completed(queries["query"].tolist()).texts if completed else whole_log().public
+
     mechanisms, skipped = _mechanisms(options, objects, public, listener)
     settings = [Setting.of(one, n) for n in options.n for one in mechanisms]
     variants: Sequence[int] = options.n
@@ -106,6 +110,7 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
         # The references are ours: nothing hidden and everything hidden, next to the settings made elsewhere.
         names = {setting.mechanism for setting in theirs}
         settings = [*theirs, *(one for one in settings if one.n == options.n[-1] and one.mechanism not in names)]
+    log = whole_log()
     # Completed once and with all queries: a rank must not depend on which settings are attacked together.
     completed = log.completed(queries["query"].tolist()) if options.inject else log
     encoder = objects.encoder if objects.encoder is not None else load_encoder(options.encoder)
@@ -140,7 +145,7 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
 
 
 def _mechanisms(
-    options: Options, objects: Objects, public: Sequence[str], listener: ProgressListener | None
+    options: Options, objects: Objects, public: "Callable[[], Sequence[str]]", listener: ProgressListener | None
 ) -> tuple[list[Mechanism], list[dict[str, str]]]:
     specs = options.specs or tuple(expand((), (), options.references))
     vectors, words = objects.vectors, options.vocabulary_filter
@@ -157,7 +162,7 @@ def _cover(
     options: Options,
     objects: Objects,
     specs: Sequence[Spec],
-    public: Sequence[str],
+    public: "Callable[[], Sequence[str]]",
     listener: ProgressListener | None,
 ) -> "Partition | None":
     """Return the public queries in groups, where a mechanism hides queries among them: those of the attacker's log."""
@@ -174,7 +179,7 @@ def _cover(
     if options.pool is None and options.partition is None and whole and built_in:
         return load_partition()
     named = None if options.pool == COMPLETED else options.pool or (options.log if whole else None)
-    source: str | QueryPool = named or QueryPool.of(public, source_name(options.log, "the log"))
+    source: str | QueryPool = named or QueryPool.of(public(), source_name(options.log, "the log"))
     least = min([int(one.value or LEAF) for one in hiding if classes[one].parameter == "k"], default=LEAF)
     begun = functools.cache(lambda: (listener or ProgressListener()).stage("encoding the pool", "queries"))
 
