@@ -87,7 +87,7 @@ def session() -> Session:
     return made
 
 
-@pytest.mark.parametrize("spec", ["CMP@10", "TEM@5", "Identity"])
+@pytest.mark.parametrize("spec", [pytest.param("CMP@10", marks=pytest.mark.slow), "TEM@5", "Identity"])
 def test_without_a_session_it_is_bayes(session: Session, spec: str) -> None:
     mechanism = qk.mechanism(spec)
     sent = Sent(tuple(mechanism.obfuscate("cat history", 5, np.random.default_rng(1))), known(mechanism))
