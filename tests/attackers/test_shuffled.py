@@ -93,7 +93,7 @@ def test_who_ignores_the_order_is_weaker(law):
 MIXED = ["ant", "bee", "ant cat", "dog bee", "eel fox gnu", "hen ant bee cat", "jay ibis eel dog"]
 
 
-@pytest.mark.parametrize("law", ["SanText({})@2", "TEM({})@3"])
+@pytest.mark.parametrize("law", [pytest.param("SanText({})@2", marks=pytest.mark.slow), "TEM({})@3"])
 def test_it_reaches_the_vulnerability_of_filled_up_queries_and_of_parts(law):
     one = mechanism(law.format("shuffle=True, length='bins:2,3'"))
     found, most = p_at_1(prepared(MIXED, COUNTS), one, one, MIXED, COUNTS / COUNTS.sum())
@@ -106,7 +106,9 @@ def test_who_takes_anchors_for_words_is_weaker():
     assert found < most - 0.05
 
 
-@pytest.mark.parametrize("options", ["shuffle=True", "shuffle=True, length='bins:2,3'"])
+@pytest.mark.parametrize(
+    "options", [pytest.param("shuffle=True", marks=pytest.mark.slow), "shuffle=True, length='bins:2,3'"]
+)
 def test_scores_are_log_posteriors_of_all_texts(options):
     one = mechanism(f"TEM({options})@2")
     law = word_laws(one)

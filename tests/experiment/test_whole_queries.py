@@ -16,7 +16,7 @@ from tests.covers.pools import STATIC
 from tests.experiment import tiny
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_they_are_evaluated_like_any_other(village: Path, tmp_path: Path) -> None:
     cover = make_partition(QueryPool.of([*tiny.log_queries(), *tiny.TOPICS.values()], "village"), 5, STATIC)
     mechanisms = [Cover(k=5, cover=cover), QueryExp(epsilon=20, cover=cover), QueryExp(epsilon=0.01, cover=cover)]
