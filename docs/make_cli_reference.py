@@ -19,6 +19,7 @@ VERBS = (
     "utility",
     "attack",
     "identify",
+    "cover",
     "similarity",
     "score",
     "list",

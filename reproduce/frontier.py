@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data"
-RUNS = ROOT / ".cache" / "reproduce" / "frontier"
+DATA = (ROOT.parent / "shared" / "data").resolve()
+RUNS = (ROOT / ".cache").resolve() / "reproduce" / "frontier"
 PAGE = ROOT / "docs" / "frontier.md"
 LOG = DATA / "querylog" / "queries.tsv.gz"
-PUBLISHED = ("CMP@5", "CMP@10", "CMP@15", "VickreyMhl@10", "TEM@1.5", "SanText@2", "CusText@1")
-OURS = ("Cover@50", "Cover@100", "Cover@200", "QueryExp@20", "QueryExp@42", "Decoys@50")
+PUBLISHED = (
+    *("CMP@5", "CMP@10", "CMP@15", "Mahalanobis@10", "VickreyCMP@10", "VickreyMhl@10"),
+    *("TEM@1.5", "SanText@2", "CusText@1", "WBB@5", "AEA@3"),
+)
+OURS = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
 ATTACKERS = ("panel", "Bayes", "Bayes(prior=style)")
 SHARES = (0.0, 0.25, 0.5, 1.0)  # of the queries that are in the pool
 MOST_POOLED = 0.02

@@ -42,6 +42,16 @@ def test_users_add_the_bound_of_style(log: Path) -> None:
     assert [one["prior"] for one in shown["bounds"]] == ["uniform", "count", "style"]
 
 
+def test_representatives_by_what_they_find(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs.tsv").write_text("d1\tmy cat\nd2\ta dog\nd3\tpiano and violin\n")
+    made = tmp_path / "found.cover"
+    asked = ("cover", str(log), "-k", "10", "--encoder", "static:default", "--json")
+    before = json.loads(run(*asked).stdout)
+    after = json.loads(run(*asked, "--collection", str(tmp_path), "-o", str(made)).stdout)
+    assert after["partition"]["fingerprint"] != before["partition"]["fingerprint"]
+    assert after["bounds"] == before["bounds"] and made.is_file()
+
+
 def test_bad_input_names_the_fix(log: Path, tmp_path: Path) -> None:
     assert "end the name of a partition in .cover" in run("cover", str(log), "-o", str(tmp_path / "x.txt")).stderr
     fewer = run("cover", str(log), "-k", "100000", "--encoder", "static:default")

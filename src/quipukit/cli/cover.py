@@ -18,6 +18,9 @@ def cover(
     output: Path | None = typer.Option(None, "-o", "--output", help="Write the partition to this file (.cover)."),
     partition: Path | None = typer.Option(None, help="Read this partition instead of making one."),
     encoder: str = typer.Option("minilm", help="Says which queries are alike: minilm, static:default, or another."),
+    collection: str | None = typer.Option(
+        None, help="Let those queries of a group stand for it (members=N) that find most in this collection."
+    ),
     users: Path | None = typer.Option(
         None, help="Queries of users like yours: adds the bound for an attacker who knows how they write."
     ),
@@ -35,6 +38,7 @@ def cover(
       quipukit cover
       quipukit cover log.tsv -k 100 -o log.cover
       quipukit cover log.tsv --partition log.cover -k 200 --users topics.tsv
+      quipukit cover log.tsv --collection docs/ -o log.cover
       quipukit obfuscate "how tumor grows" -m Cover@100 --pool log.tsv --partition log.cover
     """
     from quipukit.covers.describe import Description
@@ -52,6 +56,8 @@ def cover(
             if ready
             else load_partition(pool, partition, leaf=k, description=Description(encoder), progress=shown)
         )
+    if collection is not None:
+        made = _covering(made, collection)
     mechanism = Cover(k=k, cover=made)
     guarantee: Any = mechanism.guarantee
     bounds = _bounds(made, k, users)
@@ -89,6 +95,19 @@ def cover(
         print_wrapped(f"Group {number}: {' | '.join(texts)} ...")
     if digest is not None:
         say(f"wrote {output}, SHA-256 {digest}")
+
+
+def _covering(made: "Partition", name: str) -> "Partition":
+    """Return the partition with representatives that find most in a collection."""
+    from quipukit.collections.load import load_collection
+    from quipukit.covers.coverage import DEPTH, covering
+    from quipukit.retrieval.load import load_retriever
+    from quipukit.retrieval.pool import search_distinct
+
+    retriever = load_retriever("bm25", load_collection(name))
+    with progress("searching with every query of the pool") as shown:
+        rankings = search_distinct(made.pool.texts, retriever, DEPTH, shown)
+    return covering(made, [rankings[text].docnos for text in made.pool.texts])
 
 
 def _bounds(made: "Partition", k: int, users: Path | None) -> list[dict[str, Any]]:
