@@ -230,6 +230,7 @@ def test_another_view(browser: "Browser", pages: Pages) -> None:
     page.context.close()
 
 
+@pytest.mark.slow
 def test_two_attackers(browser: "Browser", pages: Pages) -> None:
     page, faults = open_page(browser, pages["attackers"])
     page.click("#plane .segments button:has-text('strongest motivated')")

@@ -186,6 +186,7 @@ def test_eighty_columns_have_room_for_the_budget(few: tuple[str, str]) -> None:
     assert float(budget) == 50 * float(name.removeprefix("CMP@"))
 
 
+@pytest.mark.slow
 def test_eighty_columns_have_room_for_the_scores(few: tuple[str, str], tmp_path: Path) -> None:
     shown = in_terminal(80, "report", few[0], "--figures", "none", "-o", str(tmp_path), "--points")
     lines = shown[shown.index("Mechanism") :].splitlines()

@@ -246,7 +246,7 @@ def test_wrong_options_are_refused(options, told):
 # --- in use -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_an_experiment_with_static_attacker_reranker_and_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     village = tiny.write_collection(tmp_path / "village")
     tiny.no_model(monkeypatch, tmp_path / "home")
