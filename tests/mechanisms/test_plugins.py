@@ -16,6 +16,7 @@ from quipukit.errors import SpecError
 from quipukit.experiment.grid import expand
 from quipukit.guarantees import MetricDP, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Variants, default_value
+from quipukit.mechanisms.changes import change_since
 from quipukit.mechanisms.cmp import CMP
 from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.mahalanobis import Ellipsoid, Mahalanobis
@@ -24,7 +25,7 @@ from quipukit.mechanisms.santext import SanText
 from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.vickrey import VickreyCMP
 from quipukit.mechanisms.wbb import WBB
-from quipukit.mechanisms.words import WordMechanism, _change_since_promise
+from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import bind, obfuscate, plan
 from quipukit.plugins import temporarily_installed
 from quipukit.specs import spec
@@ -251,7 +252,7 @@ def test_a_subclass_speaks_for_itself():
 def test_ours_promise_for_themselves(name):
     cls = registry.mechanism_class(name)
     if issubclass(cls, WordMechanism):
-        assert _change_since_promise(cls) == ""
+        assert change_since(cls, "promise") == ""
 
 
 @pytest.mark.parametrize("base", [pytest.param(Still, marks=SLOW), pytest.param(Verbatim, marks=SLOW), Nearest])

@@ -17,6 +17,7 @@ from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
 from quipukit.errors import NoClosedForm, QuipukitError
 from quipukit.mechanisms.base import Mechanism, QueryLaw
+from quipukit.mechanisms.changes import change_since
 from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.perturbation import Perturbation
@@ -106,11 +107,16 @@ class Laws:
             return None
         key = (id(mechanism), mechanism.spec)
         if key not in self._query_laws:
-            try:
-                self._query_laws[key] = mechanism, mechanism.query_law(self._texts)
-            except NoClosedForm:
-                self._query_laws[key] = mechanism, None
+            self._query_laws[key] = mechanism, self._of_queries(mechanism)
         return self._query_laws[key][1]
+
+    def _of_queries(self, mechanism: Mechanism) -> QueryLaw | None:
+        if change_since(type(mechanism), "query_law"):
+            return None  # the law is that of another class, which sends something else
+        try:
+            return mechanism.query_law(self._texts)
+        except NoClosedForm:
+            return None
 
     def _made(self, mechanism: WordMechanism) -> WordLaw | None:
         sites = self.sites(mechanism)

@@ -12,6 +12,7 @@ from quipukit.covers.load import load_partition
 from quipukit.covers.partition import Partition
 from quipukit.guarantees import Guarantee, NoGuarantee, WithinGroup
 from quipukit.mechanisms.base import QueryMechanism, Variants, check_whole
+from quipukit.mechanisms.changes import change_since
 from quipukit.registry import HidesMore
 from quipukit.text import key
 
@@ -62,8 +63,8 @@ class Cover(QueryMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        if type(self).variants is not Cover.variants:
-            return NoGuarantee(f"{self.name} changes what Cover sends and promises nothing of its own")
+        if change := change_since(type(self), "guarantee"):
+            return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         sizes = np.diff(self.cover.starts(int(self.k)))
         return WithinGroup(int(sizes.min()), self.cover.pool.name)
 

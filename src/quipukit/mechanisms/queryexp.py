@@ -14,6 +14,7 @@ from quipukit.covers.partition import Partition
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, MetricDP, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Streams, Tick, Variants, check_epsilon
+from quipukit.mechanisms.changes import change_since
 from quipukit.text import key
 
 Floats = NDArray[np.float64]
@@ -70,9 +71,8 @@ class QueryExp(QueryMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        cls = type(self)
-        if (cls.variants, cls.log_probs) != (QueryExp.variants, QueryExp.log_probs):
-            return NoGuarantee(f"{self.name} changes what QueryExp sends and promises nothing of its own")
+        if change := change_since(type(self), "guarantee"):
+            return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         metric = _METRIC if self.encoder == _ENCODER else f"{_METRIC} by {self.encoder}"
         return MetricDP(self.epsilon, metric, "query")
 
@@ -116,7 +116,7 @@ class QueryExp(QueryMechanism):
         tick: Tick = lambda _: None,
     ) -> list[list[Variants]]:
         """Compute the distances of a query once for all settings."""
-        if len(group) == 1:  # as a class that changes what is sent always is
+        if len(group) == 1 or change_since(cls, "obfuscate_batch"):
             return super().obfuscate_batch(group, queries, n, streams, tick)
         results: list[list[Variants]] = [[] for _ in group]
         for qid, query in queries:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from quipukit.guarantees import Guarantee, NoGuarantee, WithinNodes
 from quipukit.mechanisms.base import check_flag
+from quipukit.mechanisms.changes import change_since
 from quipukit.mechanisms.cover import Cover, GroupLaw
 from quipukit.text import key
 
@@ -35,9 +36,8 @@ class StickyCover(Cover):
 
     @property
     def guarantee(self) -> Guarantee:
-        cls = type(self)
-        if cls.variants is not Cover.variants or cls.in_session is not StickyCover.in_session:
-            return NoGuarantee(f"{self.name} changes what StickyCover sends and promises nothing of its own")
+        if change := change_since(type(self), "guarantee"):
+            return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         sizes = np.diff(self.cover.starts(int(self.k)))
         return WithinNodes(int(sizes.min()), self.cover.pool.name)
 

@@ -16,18 +16,12 @@ from numpy.typing import NDArray
 from quipukit.errors import NoClosedForm, SpecError
 from quipukit.guarantees import ForAllVariants, Guarantee, NoGuarantee
 from quipukit.mechanisms.base import EPSILON_RANGE, Mechanism, Variants, check_choice, check_flag
+from quipukit.mechanisms.changes import change_since
 from quipukit.mechanisms.wordoptions import BUDGETS, WORD_OPTIONS, Bins, check_word_options, with_bins
 from quipukit.text import TOKENIZERS, current_tokenizer, tokenize
 from quipukit.vectors.store import Vectors
 
 OOV_POLICIES = ("anchor", "uniform", "drop", "subword", "gaussian", "keep")
-
-# What a subclass may change without touching what is sent: names for things, and keys of shared work.
-_BESIDE_THE_LAW = {
-    "name", "summary", "strategy", "reference", "parameter", "grid", "default", "shares_work", "hides_more",
-    "sends_original", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
-    "neighborhood_key", "log_prob", "word_law", "guarantee", "promise",
-}  # fmt: skip
 
 # What stands at a position instead of the number of a site.
 UNIFORM, KEEP, GAUSSIAN = -1, -2, -3
@@ -148,7 +142,7 @@ class WordMechanism(Mechanism):
     def guarantee(self) -> Guarantee:
         if self.oov == "keep":
             return NoGuarantee("words outside the vocabulary are sent verbatim (oov='keep')")
-        if change := _change_since_promise(type(self)):
+        if change := change_since(type(self), "promise"):
             return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         promise = self.promise if self.bins is None else with_bins(self.promise, self.bins)
         return ForAllVariants(promise) if self.budget == "total" and promise.private else promise
@@ -164,23 +158,6 @@ class WordMechanism(Mechanism):
     def words_key(self) -> Hashable:
         """Return a key that is equal for mechanisms which see the same tokens and sites in a query."""
         return (id(self.vectors), self.oov, self.tokenizer, self.length)
-
-
-@functools.cache
-def _change_since_promise(cls: type[WordMechanism]) -> str:
-    """Return what a class takes from a class that its promise does not know of, as "method of Base"; "" for nothing."""
-    author = next(one for one in cls.__mro__ if "promise" in vars(one))
-    for place, one in enumerate(cls.__mro__):
-        if one in author.__mro__:
-            continue
-        for attribute, value in vars(one).items():
-            # The default of an option is no change: a promise reads the option. A property in its place is one.
-            is_option = attribute in cls.__dataclass_fields__ and not hasattr(value, "__get__")
-            is_internal = attribute.startswith(("__", "_abc_"))
-            if hasattr(author, attribute) and not (is_option or is_internal or attribute in _BESIDE_THE_LAW):
-                base = next(b for b in cls.__mro__[place + 1 :] if hasattr(b, attribute))
-                return f"{attribute} of {getattr(base, 'name', base.__name__)}"
-    return ""
 
 
 @dataclass(frozen=True)
