@@ -231,6 +231,27 @@ def test_order_and_duplicates_of_the_log_do_not_change_ranks():
     pd.testing.assert_frame_equal(ranks([*toy.WORDS, "BEE", "bee ", "cat"]), expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*not in the vocabulary that Bayes takes")
+@pytest.mark.parametrize("spec", ["CMP@5", "TEM@2", "SanText+@2", "CusText(k=3)@2"])
+def test_many_sets_at_once_have_the_scores_and_the_best_rows_of_each_alone(spec):
+    """Tables of many sets come from one product: lengths differ, and so do the words that are unknown."""
+    texts = [*itertools.permutations(toy.WORDS[:4], 2), *toy.WORDS[:4], *itertools.combinations(toy.WORDS[3:7], 3)]
+    log = KnownLog([one if isinstance(one, str) else " ".join(one) for one in texts], np.arange(1, len(texts) + 1))
+    attacker, one = prepared(log), toy.setting(mechanism(spec))
+    batch = [
+        Sent((text, text if place % 3 else "owl " * len(text.split())), one) for place, text in enumerate(log.texts)
+    ]
+    alone = [next(attacker.scores_of([sent])) for sent in batch]
+    best = [next(attacker.fitting_of([sent])) for sent in batch]
+    both = list(attacker.scored_and_fitting(batch))
+    for found in (list(attacker.scores_of(batch)), [scores for scores, _ in both]):
+        np.testing.assert_allclose(found, alone, rtol=1e-12, atol=1e-12)
+    for found in (list(attacker.fitting_of(batch)), [rows for _, rows in both]):
+        for (rows, weights), (own_rows, own_weights) in zip(found, best, strict=True):
+            assert rows.tolist() == own_rows.tolist()
+            np.testing.assert_allclose(weights, own_weights, rtol=1e-12, atol=1e-12)
+
+
 def test_scores_do_not_depend_on_the_batch():
     specs = ["SanText@1.5", "TEM@3", "SanText+@2"]
     batch = [Sent((word, "cat"), toy.setting(mechanism(spec))) for spec in specs for word in toy.WORDS]

@@ -30,7 +30,7 @@ from quipukit.attackers.shuffled import (
     refined,
 )
 from quipukit.attackers.style import Style
-from quipukit.attackers.tables import WordLaw
+from quipukit.attackers.tables import Table, WordLaw
 from quipukit.errors import SpecError
 from quipukit.mechanisms.base import Mechanism, QueryLaw, check_whole
 from quipukit.mechanisms.wordoptions import Bins
@@ -42,6 +42,7 @@ from quipukit.vectors.store import Vectors
 
 _REFINED = 200  # candidates whose words get estimated probabilities
 _BATCH = 16  # sets of texts whose scores are in memory at a time
+_TOGETHER = 4  # sets from which on their tables are made at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,13 @@ class _Law:
 
 def _made(sent: Sent) -> Hashable:
     return (sent.setting, len(sent.texts))
+
+
+class _Told(NamedTuple):
+    """What was sent, counted as a law of words needs it, and its table under that law."""
+
+    seen: Observed
+    table: Table
 
 
 class _Evidence(NamedTuple):
@@ -149,8 +157,27 @@ class Bayes(Attacker):
             yield from (self._scored(one, laws[_made(one)]) for one in batch)
         else:
             for start in range(0, len(batch), _BATCH):
-                yield from in_threads(lambda one: self._scored(one, laws[_made(one)]), batch[start : start + _BATCH])
+                some = self._told(batch[start : start + _BATCH], laws)
+                yield from in_threads(lambda pair: self._scored(pair[0], laws[_made(pair[0])], pair[1]), some)
         self._laws.warn_unknown_words(self.name)
+
+    def _told(self, batch: Sequence[Sent], laws: "dict[Hashable, list[_Law]]") -> "list[tuple[Sent, _Told | None]]":
+        """Pair sets of texts with their tables where a law makes many at once; with None where it does not."""
+        alike: dict[Hashable, list[tuple[int, WordLaw, Observed]]] = {}
+        for place, one in enumerate(batch):
+            made = laws[_made(one)]
+            if len(made) == 1 and made[0].words.together != "none" and not made[0].shuffled:
+                law = made[0].words
+                seen = Observed.of(law.sites, one.texts)
+                alike.setdefault((id(law), law.together == "any" or seen.length), []).append((place, law, seen))
+        told: dict[int, _Told] = {}
+        for several in alike.values():
+            if len(several) >= _TOGETHER:
+                law = several[0][1]
+                asked = [(seen, law.sites.of_length(seen.length).columns) for _, _, seen in several]
+                for (place, _, seen), table in zip(several, law.tables(asked), strict=True):
+                    told[place] = _Told(seen, table)
+        return [(one, told.get(place)) for place, one in enumerate(batch)]
 
     def fitting_of(self, batch: Sequence[Sent]) -> "Iterator[tuple[Rows, Floats] | None]":
         """Iterate over the rows that fit each set of texts best, with their log-posterior up to a constant.
@@ -160,18 +187,40 @@ class Bayes(Attacker):
         """
         laws = self._learned(batch)
 
-        def fitting(one: Sent) -> "tuple[Rows, Floats] | None":
-            made = laws[_made(one)]
+        def fitting(pair: "tuple[Sent, _Told | None]") -> "tuple[Rows, Floats] | None":
+            one, made = pair[0], laws[_made(pair[0])]
             if not self._is_known(one, laws):
                 return None
             if self._is_shuffled(one, made):
                 return self._in_any_order(one, made)[1:]
-            queries, likelihood, violations, _ = self._evidence(one, made)
-            best = violations == violations.min() if len(queries) else np.zeros(0, bool)
-            return queries[best], self._prior_of(one)[queries[best]] + likelihood[best]
+            return self._best(one, self._evidence(one, made, pair[1]))
 
         for start in range(0, len(batch), _BATCH):
-            yield from in_threads(fitting, batch[start : start + _BATCH])
+            yield from in_threads(fitting, self._told(batch[start : start + _BATCH], laws))
+
+    def scored_and_fitting(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, tuple[Rows, Floats]] | None]":
+        """Iterate over the scores of `scores_of` together with the rows of `fitting_of`, from the same evidence."""
+        laws = self._learned(batch)
+
+        def both(pair: "tuple[Sent, _Told | None]") -> "tuple[Floats, tuple[Rows, Floats]] | None":
+            one, made = pair[0], laws[_made(pair[0])]
+            if not self._is_known(one, laws):
+                return None
+            if self._is_shuffled(one, made):
+                scores, best, posterior = self._in_any_order(one, made)
+                return (rescored(scores, best, posterior) if len(best) else scores), (best, posterior)
+            evidence = self._evidence(one, made, pair[1])
+            return scores_of_posterior(self._prior_of(one), *evidence), self._best(one, evidence)
+
+        for start in range(0, len(batch), _BATCH):
+            yield from in_threads(both, self._told(batch[start : start + _BATCH], laws))
+        self._laws.warn_unknown_words(self.name)
+
+    def _best(self, sent: Sent, evidence: _Evidence) -> tuple[Rows, Floats]:
+        """Return the rows with the fewest violations, and their log-posterior."""
+        queries, likelihood, violations, _ = evidence
+        best = violations == violations.min() if len(queries) else np.zeros(0, bool)
+        return queries[best], self._prior_of(sent)[queries[best]] + likelihood[best]
 
     def _learned(self, batch: Sequence[Sent]) -> "dict[Hashable, list[_Law]]":
         """Learn the laws of all settings of a batch, and return those of words."""
@@ -208,21 +257,21 @@ class Bayes(Attacker):
             _Law(law, one.shuffle, one.bins) for one, law in laws if law is not None and isinstance(one, WordMechanism)
         ]
 
-    def _scored(self, sent: Sent, made: "Sequence[_Law]") -> Floats:
+    def _scored(self, sent: Sent, made: "Sequence[_Law]", told: _Told | None = None) -> Floats:
         if not made and not self._whole[_made(sent)] and _made(sent) not in self._verbatim:
             return np.zeros(len(self._log_prior))
         if self._is_shuffled(sent, made):
             scores, best, posterior = self._in_any_order(sent, made)
             return rescored(scores, best, posterior) if len(best) else scores
         prior = self._prior_of(sent)
-        scores = scores_of_posterior(prior, *self._evidence(sent, made))
+        scores = scores_of_posterior(prior, *self._evidence(sent, made, told))
         if self.cells and made and isinstance(made[0].words, NoiseLaw):
             seen = Observed.of(made[0].words.sites, sent.texts)
             group = made[0].words.sites.of_length(seen.length)
             return self._refined(scores, prior, seen, group, made[0].words) if len(group.queries) else scores
         return scores
 
-    def _evidence(self, sent: Sent, made: "Sequence[_Law]") -> _Evidence:
+    def _evidence(self, sent: Sent, made: "Sequence[_Law]", told: _Told | None = None) -> _Evidence:
         if _made(sent) in self._verbatim:
             differ = self._laws.texts_that_differ(sent.texts)
             every = np.arange(len(differ))
@@ -231,13 +280,13 @@ class Bayes(Attacker):
             return self._of_whole_queries(sent, whole)
         laws = [one.words for one in made]
         sites = laws[0].sites
-        seen = Observed.of(sites, sent.texts)
+        seen = told.seen if told is not None else Observed.of(sites, sent.texts)
         self._laws.note_unknown(seen)
         group = sites.of_length(seen.length)
         likelihoods = []
         violations = np.zeros(len(group.queries))
         for law in laws:
-            table = law.table(seen, group.columns)
+            table = told.table if told is not None else law.table(seen, group.columns)
             likelihoods.append(over_positions(table.log_likelihood, group.local))
             violations = over_positions(table.violations, group.local)
         off = np.abs(sites.lengths - seen.length)

@@ -84,10 +84,19 @@ def _two_best(offsets, products):  # type: ignore[no-untyped-def]
     return found, best
 
 
-def rescored(scores: Floats, queries: Rows, refined: Floats) -> Floats:
-    """Return scores in which some queries stand before all others, by scores of their own."""
+def rescored(scores: Floats, queries: Rows, refined: Floats, highest: float | None = None) -> Floats:
+    """Return scores in which some queries stand before all others, by scores of their own.
+
+    ``highest`` is the highest score of all others (`highest_of_others`), where it is known.
+    """
     new = scores.copy()
-    rest = np.delete(scores, queries)
-    lowest = float(rest.max()) if len(rest) else float(refined.min())
+    if highest is None:
+        highest = highest_of_others(scores, queries)
+    lowest = highest if np.isfinite(highest) else float(refined.min())
     new[queries] = lowest + 1 + refined - refined.min()
     return new
+
+
+def highest_of_others(scores: Floats, queries: Rows) -> float:
+    """Return the highest score but for some queries; minus infinity where there are no others."""
+    return float(np.delete(scores, queries).max(initial=-np.inf))

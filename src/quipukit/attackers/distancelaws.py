@@ -6,12 +6,13 @@ set of texts. Z_x runs over the whole vocabulary for every word of the log: one 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.attackers.logsites import Floats, LogSites, Rows
-from quipukit.attackers.tables import WordLaw
+from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
+from quipukit.attackers.tables import Table, WordLaw
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.santext import SanText, SanTextPlus
 from quipukit.mechanisms.tem import TEM
@@ -112,6 +113,8 @@ def _near_and_far(singles: Singles, tile: Singles, half: Floats, halves: Floats,
 class DistanceLaw(WordLaw):
     """The law of SanText, SanText+ and TEM."""
 
+    together = "length"
+
     def __init__(self, sites: LogSites, mechanism: SanText | TEM, normalizers: Normalizers) -> None:
         """Take what the law needs from a mechanism."""
         super().__init__(sites)
@@ -124,10 +127,22 @@ class DistanceLaw(WordLaw):
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the sums of ln P; for SanText+ also the outputs that the law rules out."""
+        return self._of_points(self.sites.places(columns), rows, counts, columns)
+
+    def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
+        """Return the tables of many sets of texts under the same columns, which share a copy of the places."""
+        columns = several[0][1]
+        points = self.sites.places(columns[self.sites.kinds[columns] == 0])
+        filled = partial(self._filled, columns=columns, of_places=partial(self._of_points, points))
+        return in_threads(filled, [seen for seen, _ in several])
+
+    def _of_points(self, points: Floats, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         own = self.sites.rows[columns]
         # Rows that the law draws from; of the words before them (of SanText+) each comes from itself alone.
         drawn = rows >= self._first
-        log_weights = -self._weights.slope * np.minimum(self._distances(rows[drawn], columns), self._weights.gamma)
+        distances = self._distances(rows[drawn], columns, points)
+        log_weights = np.minimum(distances, self._weights.gamma, out=distances)
+        log_weights *= -self._weights.slope
         number = counts[:, drawn].sum(axis=1, keepdims=True)
         likelihood = counts[:, drawn] @ log_weights - number * self._log_z[columns]
         violations = np.zeros_like(likelihood)
@@ -151,11 +166,14 @@ class DistanceLaw(WordLaw):
         target = likelihood if np.isfinite(log_p) else violations
         target[:, where] += times[:, where] * (log_p if np.isfinite(log_p) else 1.0)
 
-    def _distances(self, rows: Rows, columns: Rows) -> Floats:
-        """Return the distances of outputs (rows) to places (columns), in float64."""
-        words, points = self.sites.vectors.matrix[rows].astype(np.float64), self.sites.places(columns)
-        squares = (words**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * (words @ points.T)
-        distances = np.sqrt(np.maximum(squares, 0.0))
+    def _distances(self, rows: Rows, columns: Rows, points: Floats) -> Floats:
+        """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64."""
+        words = self.sites.vectors.matrix[rows].astype(np.float64)
+        distances = words @ points.T  # and in place from here on: it is large
+        distances *= -2
+        distances += np.einsum("ij,ij->i", words, words)[:, None]
+        distances += np.einsum("ij,ij->i", points, points)
+        np.sqrt(np.maximum(distances, 0.0, out=distances), out=distances)
         own = self.sites.rows[columns]
         places = np.searchsorted(rows, own)
         same = (own >= 0) & (places < len(rows))

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.attackers.logsites import Floats, LogSites, Rows
-from quipukit.attackers.tables import WordLaw
+from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
+from quipukit.attackers.tables import Table, WordLaw
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
 from quipukit.threads import in_threads
 from quipukit.vectors.nearest import nearest_two
@@ -123,6 +123,8 @@ def _key(mechanism: Perturbation) -> Hashable:
 class NoiseLaw(WordLaw):
     """The stand-in for the law of a mechanism that adds noise."""
 
+    together = "any"  # one product with the places of the log, instead of a copy of the places for every set of texts
+
     def __init__(self, sites: LogSites, mechanism: Perturbation, responses: Responses) -> None:
         """Take the response of the mechanism, and what it costs each column."""
         super().__init__(sites)
@@ -136,10 +138,41 @@ class NoiseLaw(WordLaw):
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the Gaussian log-likelihoods; nothing is impossible."""
+        products = self._pulls(rows, counts) @ (self.sites.places(columns) - self._response.c).T
+        return self._less_costs(products, counts, columns)
+
+    def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
+        """Return the tables of many sets of texts, from one product for all of them."""
+
+        def pulls(pair: "tuple[Observed, Rows]") -> Floats:
+            inside = pair[0].rows < len(self.sites.vectors)
+            return self._pulls(pair[0].rows[inside], pair[0].counts[:, inside])
+
+        stacked = np.concatenate([np.empty((0, self.sites.vectors.dimension)), *in_threads(pulls, several)])
+        ends = np.cumsum([seen.length for seen, _ in several])
+        products = np.empty((len(stacked), len(self.sites.kinds)))
+
+        def part(start: int) -> None:
+            columns = np.arange(start, min(start + _CHUNK, len(self.sites.kinds)))
+            products[:, columns] = stacked @ (self.sites.places(columns) - self._response.c).T
+
+        in_threads(part, range(0, len(self.sites.kinds), _CHUNK))
+
+        def filled(seen: Observed, columns: Rows, end: int) -> Table:
+            own = products[end - seen.length : end]
+            return self._filled(seen, columns, lambda rows, counts, here: self._less_costs(own[:, here], counts, here))
+
+        return [filled(seen, columns, int(end)) for (seen, columns), end in zip(several, ends, strict=True)]
+
+    def _pulls(self, rows: Rows, counts: Floats) -> Floats:
+        """Return, for every position, the vector whose product with a place is what the outputs say for it."""
         words = self.sites.vectors.matrix[rows].astype(np.float64) - self._response.b
-        pulls = (counts @ words) @ self._response.pull
+        pulls: Floats = (counts @ words) @ self._response.pull
+        return pulls
+
+    def _less_costs(self, products: Floats, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         number = counts.sum(axis=1, keepdims=True)
-        likelihood = pulls @ (self.sites.places(columns) - self._response.c).T - number * self._costs[columns]
+        likelihood = products - number * self._costs[columns]
         return likelihood, np.zeros_like(likelihood)
 
     def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.bayes import Bayes
-from quipukit.attackers.cells import rescored
+from quipukit.attackers.cells import highest_of_others, rescored
 from quipukit.attackers.quia import QuIA
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
@@ -82,7 +82,9 @@ class Session(Attacker):
         """Score setting by setting: the earlier queries first, each set of texts once."""
         for setting, some in itertools.groupby(batch, lambda one: one.setting):
             own = list(some)
-            texts = dict.fromkeys(texts for one in own for texts in one.earlier)
+            distinct = dict.fromkeys(texts for one in own for texts in one.earlier)
+            # By length: laws of words look at the queries of one length, and share what those need.
+            texts = sorted(distinct, key=lambda texts: (len(texts[0].split()), texts))
             plausible = dict(zip(texts, self._plausible([Sent(one, setting) for one in texts]), strict=True))
             yield from self._scored(own, plausible)
 
@@ -102,7 +104,8 @@ class Session(Attacker):
                 vectors = self._unit(candidates.rows)
                 earlier = dict.fromkeys(texts for one in run for texts in one.earlier)
                 related = {texts: self._related(vectors, plausible[texts]) for texts in earlier}
-                return [_with_earlier(one, scores, candidates, related) for one in run]
+                highest = highest_of_others(scores, candidates.rows) if earlier else None
+                return [_with_earlier(one, scores, candidates, related, highest) for one in run]
 
             yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
 
@@ -132,14 +135,14 @@ class Session(Attacker):
 
     def _posteriors(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, Candidates]]":
         """Iterate over the scores of all rows for each set of texts, and the candidates that are ranked anew."""
-        fitting = list(self._bayes.fitting_of(batch))
-        known = [one for one, law in zip(batch, fitting, strict=True) if law is not None]
-        scores = iter(self._bayes.scores_of(known)) if known else iter(())
-        guesses = iter(self._by_similarity([one for one, law in zip(batch, fitting, strict=True) if law is None]))
-        for law in fitting:
-            own = next(guesses) if law is None else next(scores)
-            rows, weights = (np.arange(len(own)), own) if law is None else law
-            yield own, best_of(rows, weights, _RANKED, np.inf)
+        both = list(self._bayes.scored_and_fitting(batch))
+        guesses = iter(self._by_similarity([one for one, law in zip(batch, both, strict=True) if law is None]))
+        for law in both:
+            if law is None:
+                own = next(guesses)
+                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf)
+            else:
+                yield law[0], best_of(*law[1], _RANKED, np.inf)
 
     def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
         if not batch:
@@ -155,14 +158,18 @@ class Session(Attacker):
 
 
 def _with_earlier(
-    one: Sent, scores: Floats, candidates: Candidates, related: "dict[tuple[str, ...], Floats]"
+    one: Sent,
+    scores: Floats,
+    candidates: Candidates,
+    related: "dict[tuple[str, ...], Floats]",
+    highest: float | None,
 ) -> Floats:
     if not one.earlier or not len(candidates.rows):
         return scores
     total = candidates.weights.copy()
     for texts in one.earlier:
         total += related[texts]
-    return rescored(scores, candidates.rows, total)
+    return rescored(scores, candidates.rows, total, highest)
 
 
 def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH) -> Candidates:

@@ -5,12 +5,16 @@ of ln P(y | x). What cannot come out of x at all does not make it minus infinity
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM
+
+OfPlaces = Callable[[Rows, Floats, Rows], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +34,29 @@ class Table:
 class WordLaw(ABC):
     """The law of a mechanism that replaces words one by one, for the words of one log."""
 
+    # Which tables cost less when they are asked for at once: none, those of queries of one length, or any.
+    together: ClassVar[Literal["none", "length", "any"]] = "none"
+
     def __init__(self, sites: LogSites) -> None:
         """Keep the log as the mechanism sees it."""
         self.sites = sites
 
     def table(self, seen: Observed, columns: Rows) -> Table:
         """Return the likelihoods of what was sent under some columns."""
+        return self._filled(seen, columns, self.of_places)
+
+    def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
+        """Return the tables of many sets of texts, each under columns of its own."""
+        return [self.table(seen, columns) for seen, columns in several]
+
+    def _filled(self, seen: Observed, columns: Rows, of_places: OfPlaces) -> Table:
         table = Table.empty(seen, columns)
         kinds = self.sites.kinds[columns]
         inside = seen.rows < len(self.sites.vectors)
         known = seen.counts[:, inside]
         here = np.flatnonzero(kinds == 0)
         if len(here) and len(seen.rows):
-            likelihood, violations = self.of_places(seen.rows[inside], known, columns[here])
+            likelihood, violations = of_places(seen.rows[inside], known, columns[here])
             table.log_likelihood[:, here] = likelihood
             table.violations[:, here] += violations
         # A word that was kept although the vocabulary lacks it comes from itself alone.
