@@ -16,6 +16,7 @@ NAMES = (
     "static_encoder",
     "attackers",
     "covers",
+    "sessions",
     "ranks",
     "cliffs",
     "dense_memory",
