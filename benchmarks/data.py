@@ -1,12 +1,14 @@
 """What the benchmarks work on: vectors, queries, the machine, and their own folder for files."""
 
+import contextlib
 import os
 import platform
 import random
 import resource
 import statistics
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +108,36 @@ def median(values: Sequence[float]) -> float:
 
 
 def memory() -> dict[str, float]:
-    """Return this process's peak memory, and what of its memory is mapped files, both in bytes."""
+    """Return this process's peak memory, and what of its memory now is mapped files and what is not, in bytes."""
     # The usage counter of a child starts at the size of its parent; the status file, where there is one, does not.
     status = Path("/proc/self/status")
     if not status.is_file():
-        return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "mapped": 0.0}
+        return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "mapped": 0.0, "anonymous": 0.0}
     fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
-    return {"peak": _bytes(fields["VmHWM"]), "mapped": _bytes(fields.get("RssFile", "0 kB"))}
+    return {
+        "peak": _bytes(fields["VmHWM"]),
+        "mapped": _bytes(fields.get("RssFile", "0 kB")),
+        "anonymous": _bytes(fields.get("RssAnon", "0 kB")),
+    }
+
+
+@contextlib.contextmanager
+def watched() -> "Iterator[Callable[[], float]]":
+    """Look at the memory that is no mapped file every few milliseconds, and give a function that returns its peak."""
+    peak, stopped = 0.0, threading.Event()
+
+    def look() -> None:
+        nonlocal peak
+        while not stopped.wait(0.01):
+            peak = max(peak, memory()["anonymous"])
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield lambda: peak
+    finally:
+        stopped.set()
+        watcher.join()
 
 
 def _bytes(field: str) -> float:

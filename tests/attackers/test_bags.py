@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.attackers.bags import Bags, _numbered, _sorted
+from quipukit.attackers.bags import Bags, _number, _sort
 from quipukit.attackers.tokens import LogTokens
 
 QUERIES = st.lists(st.lists(st.sampled_from("abcdef"), max_size=5).map(" ".join), max_size=30)
@@ -30,7 +30,9 @@ def test_rows_with_the_same_known_words_share_a_bag(queries, unknown):
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_equal_hashes_do_not_make_bags_equal(kept):
     tokens = LogTokens.of(["a b", "c", "b a", "a c", "c", "", "b", "c a"])
-    ids, starts, hashes = _sorted(tokens.ids, tokens.starts, np.ones(3, bool))
+    ids, starts = np.empty_like(tokens.ids), np.empty_like(tokens.starts)
+    hashes, numbers = np.empty(len(tokens), np.uint64), np.empty(len(tokens), np.int32)
+    _sort(tokens.ids, tokens.starts, np.ones(3, bool), ids, starts, hashes)
     hashes %= np.uint64(kept + 1)
-    numbers = _numbered(ids, starts, hashes, np.argsort(hashes, kind="stable"))
+    assert _number(ids, starts, hashes, np.argsort(hashes, kind="stable"), numbers) == (6, 5)
     assert numbers.tolist() == [0, 1, 0, 2, 1, 3, 4, 2]

@@ -28,7 +28,7 @@ def test_small_room_is_memory():
 
 
 def test_every_array_of_a_long_log_is_a_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(scratch, "_LONG", 3)
+    monkeypatch.setattr(scratch, "LONG", 3)
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     one, other = scratch.room((4,), np.float64), scratch.room((3,), np.float64)
     assert isinstance(one, np.memmap) and one.dtype == np.float64 and one.shape == (4,)
@@ -59,7 +59,7 @@ def ranks():
     return Panel(attackers, QueryLog.of(log)).ranks(sent, asked)
 
 
-@pytest.mark.parametrize("limit", ["_IN_MEMORY", "_LONG"])
+@pytest.mark.parametrize("limit", ["_IN_MEMORY", "LONG"])
 def test_ranks_are_the_same_in_memory_and_in_a_file(monkeypatch, tmp_path, limit):
     in_memory = ranks()
     monkeypatch.setattr(scratch, limit, 0)

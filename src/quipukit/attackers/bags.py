@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import Ids, LogTokens
 from quipukit.jit import numba
 
@@ -32,9 +33,14 @@ class Bags:
     @classmethod
     def of(cls, tokens: LogTokens, known: "NDArray[np.bool_]") -> "Bags":
         """Sort the known words of every query, and number the bags that differ."""
-        ids, starts, hashes = _sorted(tokens.ids, tokens.starts, known)
-        of_row = _numbered(ids, starts, hashes, np.argsort(hashes, kind="stable"))
-        kept, begins = _distinct(ids, starts, of_row)
+        rows = len(tokens)
+        ids = room(tokens.ids.shape, np.int32, rows)
+        starts, hashes = room((rows + 1,), np.int64, rows), room((rows,), np.uint64)
+        of_row = room((rows,), np.int32)
+        _sort(tokens.ids, tokens.starts, known, ids, starts, hashes)
+        words, bags = _number(ids, starts, hashes, np.argsort(hashes, kind="stable"), of_row)
+        kept, begins = room((words,), np.int32, rows), room((bags + 1,), np.int64, rows)
+        _keep_distinct(ids, starts, of_row, kept, begins)
         return cls(kept, begins, of_row)
 
     def __len__(self) -> int:
@@ -42,12 +48,11 @@ class Bags:
 
 
 @numba.njit(nogil=True, cache=True)
-def _sorted(ids, starts, known):  # type: ignore[no-untyped-def]
-    """Return the known words of every row in order, where each row begins, and a hash of each."""
-    rows = starts.shape[0] - 1
-    kept, begins, hashes = np.empty_like(ids), np.zeros(rows + 1, np.int64), np.empty(rows, np.uint64)
+def _sort(ids, starts, known, kept, begins, hashes):  # type: ignore[no-untyped-def]
+    """Write the known words of every row in order, where each row begins, and a hash of each."""
     place = 0
-    for row in range(rows):
+    begins[0] = 0
+    for row in range(starts.shape[0] - 1):
         for i in range(starts[row], starts[row + 1]):
             if known[ids[i]]:
                 kept[place] = ids[i]
@@ -59,12 +64,14 @@ def _sorted(ids, starts, known):  # type: ignore[no-untyped-def]
             mixed = (mixed ^ np.uint64(kept[i])) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
         hashes[row] = mixed
-    return kept[:place], begins, hashes
 
 
 @numba.njit(nogil=True, cache=True)
-def _numbered(ids, starts, hashes, order):  # type: ignore[no-untyped-def]
-    """Number bags by the first row that has them; rows with equal hashes are compared word by word."""
+def _number(ids, starts, hashes, order, numbers):  # type: ignore[no-untyped-def]
+    """Number bags by the first row that has them; rows with equal hashes are compared word by word.
+
+    Returned are how many words all bags have together, and how many bags there are.
+    """
     rows = order.shape[0]
     first = np.empty(rows, np.int64)  # the first row with the same bag
     begin = 0  # of the rows with this hash; their order is that of the log
@@ -86,26 +93,21 @@ def _numbered(ids, starts, hashes, order):  # type: ignore[no-untyped-def]
             if same:
                 first[row] = other
                 break
-    numbers = np.empty(rows, np.int32)
-    count = 0
+    words, count = 0, 0
     for row in range(rows):
         if first[row] == row:
             numbers[row] = count
+            words += starts[row + 1] - starts[row]
             count += 1
         else:
             numbers[row] = numbers[first[row]]
-    return numbers
+    return words, count
 
 
 @numba.njit(nogil=True, cache=True)
-def _distinct(ids, starts, of_row):  # type: ignore[no-untyped-def]
-    """Return the words of every bag, and where each begins: those of the first row that has it."""
-    words, bags = 0, 0
-    for row in range(of_row.shape[0]):
-        if of_row[row] == bags:
-            words += starts[row + 1] - starts[row]
-            bags += 1
-    kept, begins = np.empty(words, np.int32), np.zeros(bags + 1, np.int64)
+def _keep_distinct(ids, starts, of_row, kept, begins):  # type: ignore[no-untyped-def]
+    """Write the words of every bag, and where each begins: those of the first row that has it."""
+    begins[0] = 0
     bag = 0
     for row in range(of_row.shape[0]):
         if of_row[row] == bag:
@@ -113,4 +115,3 @@ def _distinct(ids, starts, of_row):  # type: ignore[no-untyped-def]
             kept[begins[bag] : begins[bag] + length] = ids[starts[row] : starts[row + 1]]
             begins[bag + 1] = begins[bag] + length
             bag += 1
-    return kept, begins

@@ -63,7 +63,7 @@ class KnownLog:
     of the log) tell which they are.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     counts: NDArray[np.int64]
     _words: "list[LogTokens]" = field(default_factory=list, repr=False)
 
@@ -78,8 +78,12 @@ class KnownLog:
         return self._words[0]
 
     def copied(self) -> "KnownLog":
-        """Return a copy of its own for an attacker; the words, which cannot be changed, are shared."""
-        return KnownLog(list(self.texts), self.counts.copy(), self._words)
+        """Return a copy of its own for an attacker; the words, which cannot be changed, are shared.
+
+        The texts of a long log cannot be changed either.
+        """
+        texts = list(self.texts) if isinstance(self.texts, list) else self.texts
+        return KnownLog(texts, self.counts.copy(), self._words)
 
 
 class LogVectors(Protocol):

@@ -70,7 +70,9 @@ class Fusion(Attacker):
         sent, scores = part
         total: Floats = -self._style_part(sent.others, scores[-1])
         for one, (_, weight) in zip(scores[:-1], self._members[:-1], strict=True):
-            total -= weight * log_chances(one)
+            chances = log_chances(one)
+            chances *= weight
+            total -= chances
         return total
 
     def _style_part(self, others: tuple[str, ...], scores: Floats) -> Floats:

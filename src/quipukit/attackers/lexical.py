@@ -14,6 +14,7 @@ import numpy as np
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_costs
 from quipukit.attackers.recent import Recent
+from quipukit.attackers.scratch import stored
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Slots
 from quipukit.jit import numba
@@ -41,7 +42,7 @@ class Lexical(Attacker):
         self._idf = np.log((len(tokens) + 1) / (tokens.frequencies + 0.5))
         self._expected = np.bincount(tokens.ids, minlength=len(tokens.words)) / max(1, len(tokens.ids))
         self._unseen = np.log((len(tokens) + 1) / 0.5)
-        self._norms = tokens.derived("lexical norms", lambda: _norms(self._idf, tokens.ids, tokens.starts))
+        self._norms = tokens.derived("lexical norms", lambda: stored(_norms(self._idf, tokens.ids, tokens.starts)))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the profile."""
@@ -56,10 +57,9 @@ class Lexical(Attacker):
             else:
                 others += (np.log1p(counts[word]) * self._unseen) ** 2
         length = np.sqrt(profile @ profile + others)
-        products = _products(profile * self._idf, self._tokens.ids, self._tokens.starts)
-        scale = self._norms * length
-        cosines = np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
-        return cosines - length_costs(Slots.of(sent), self._tokens)
+        scores: Floats = _cosines(profile * self._idf, length, self._norms, self._tokens.ids, self._tokens.starts)
+        scores -= length_costs(Slots.of(sent), self._tokens)
+        return scores
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""
@@ -71,12 +71,15 @@ class Lexical(Attacker):
 
 
 @numba.njit(nogil=True, cache=True)
-def _products(weights, ids, starts):  # type: ignore[no-untyped-def]
-    sums = np.zeros(starts.shape[0] - 1)
-    for row in range(sums.shape[0]):
-        for place in range(starts[row], starts[row + 1]):
-            sums[row] += weights[ids[place]]
-    return sums
+def _cosines(weights, length, norms, ids, starts):  # type: ignore[no-untyped-def]
+    cosines = np.zeros(starts.shape[0] - 1)
+    for row in range(cosines.shape[0]):
+        scale = norms[row] * length
+        if scale > 0:
+            for place in range(starts[row], starts[row + 1]):
+                cosines[row] += weights[ids[place]]
+            cosines[row] /= scale
+    return cosines
 
 
 @numba.njit(nogil=True, cache=True)
@@ -88,4 +91,5 @@ def _norms(idf, ids, starts):  # type: ignore[no-untyped-def]
             for other in range(starts[row], starts[row + 1]):
                 if ids[one] == ids[other]:
                     norms[row] += idf[ids[one]] ** 2
-    return np.sqrt(norms)
+        norms[row] = np.sqrt(norms[row])
+    return norms

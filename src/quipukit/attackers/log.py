@@ -1,13 +1,19 @@
 """The query log that an attacker ranks: distinct queries, with how often each was asked."""
 
+import hashlib
+import itertools
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.scratch import stored
+from quipukit.attackers.texts import kept
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import read_log_file
 from quipukit.text import key
@@ -17,72 +23,120 @@ from quipukit.text import key
 class QueryLog:
     """Distinct queries (by `text.key`, as first written) and their counts, which serve as a prior.
 
+    The texts of a long log are in a file, and its queries are found by hashes of their keys.
+
     >>> log = QueryLog.of(["Cats", "cats ", "dogs"])
     >>> log.texts, log.counts.tolist(), log.row("CATS")
     (['Cats', 'dogs'], [2, 1], 0)
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     counts: NDArray[np.int64]
-    rows: dict[str, int]
+    hashes: NDArray[np.uint64]  # of the keys
     added: int = 0  # how many of the last texts are the originals that the log was completed with
 
     @property
-    def public(self) -> list[str]:
+    def public(self) -> Sequence[str]:
         """Return the texts that the log holds by itself."""
         return self.texts[: len(self.texts) - self.added]
 
     @classmethod
     def of(cls, texts: Iterable[str], counts: Iterable[int] | None = None) -> "QueryLog":
         """Make a log from texts; texts with nothing in them are left out."""
-        rows: dict[str, int] = {}
-        kept: list[str] = []
-        total: list[int] = []
-        for text, count in zip(texts, _ones() if counts is None else counts, strict=counts is not None):
-            if not isinstance(text, str):
-                raise InputError(f"the query log holds an entry that is no text ({type(text).__name__}); drop it.")
-            identity = key(text)
-            if not identity:
-                continue
-            # Most queries are written as their key is: two equal texts would take twice the memory.
-            row = rows.setdefault(text if text == identity else identity, len(kept))
-            if row == len(kept):
-                kept.append(text)
-                total.append(0)
-            total[row] += count
-        if not kept:
+        numbers, times = array("Q"), array("q")
+
+        def checked() -> Iterator[str]:
+            for text, count in zip(texts, _ones() if counts is None else counts, strict=counts is not None):
+                if not isinstance(text, str):
+                    raise InputError(f"the query log holds an entry that is no text ({type(text).__name__}); drop it.")
+                if identity := key(text):
+                    numbers.append(_hash(identity))
+                    times.append(count)
+                    yield text
+
+        try:
+            given = kept(checked())
+        except OverflowError:
+            raise _TOO_LARGE from None
+        if not given:
             raise InputError("the query log holds no query; give a file with one query per line.")
-        if max(total) > np.iinfo(np.int64).max:
-            raise InputError("the counts of the query log are too large to add up; check them.")
-        return cls(kept, np.array(total, np.int64), rows)
+        hashes, total = np.frombuffer(numbers, np.uint64), np.frombuffer(times, np.int64)
+        first = _first_rows(given, hashes)
+        distinct = np.flatnonzero(first == np.arange(len(given)))
+        if len(distinct) < len(given):
+            # In floating point, sums that are too large stay large.
+            if np.bincount(first, total).max() >= np.iinfo(np.int64).max:
+                raise _TOO_LARGE
+            once = total[distinct]
+            again = np.flatnonzero(first != np.arange(len(given)))
+            np.add.at(once, np.searchsorted(distinct, first[again]), total[again])
+            given, hashes, total = kept(given[int(row)] for row in distinct), hashes[distinct], once
+        return cls(given, stored(total), stored(hashes))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def row(self, text: str) -> int:
         """Return the row of a query, or -1 where the log does not have it."""
-        return self.rows.get(key(text), -1)
+        hashes, rows = self._by_hash
+        identity = key(text)
+        number = np.uint64(_hash(identity))
+        for place in range(int(np.searchsorted(hashes, number)), len(hashes)):
+            if hashes[place] != number:
+                break
+            if key(self.texts[int(rows[place])]) == identity:
+                return int(rows[place])
+        return -1
+
+    @cached_property
+    def _by_hash(self) -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
+        order = np.argsort(self.hashes, kind="stable")
+        return stored(self.hashes[order]), stored(order)
 
     def completed(self, queries: Sequence[str]) -> "QueryLog":
         """Return the log with the queries added that it does not have, an empty one among them."""
         missing: dict[str, str] = {}
         for query in queries:
-            if key(query) not in self.rows:
+            if self.row(query) < 0:
                 missing.setdefault(key(query), query)
         if not missing:
             return self
-        rows = {**self.rows, **{identity: len(self) + number for number, identity in enumerate(missing)}}
         counts = np.append(self.counts, np.zeros(len(missing), np.int64))
-        return QueryLog([*self.texts, *missing.values()], counts, rows, self.added + len(missing))
+        hashes = np.append(self.hashes, np.array([_hash(identity) for identity in missing], np.uint64))
+        texts = kept(itertools.chain(self.texts, missing.values()))
+        return QueryLog(texts, stored(counts), stored(hashes), self.added + len(missing))
 
     def sample(self, size: int, rng: np.random.Generator) -> "QueryLog":
         """Return a random subset, in the order of the log; the whole log where it is not larger."""
         if size >= len(self):
             return self
         chosen = np.sort(rng.choice(len(self), size, replace=False))
-        texts = [self.texts[row] for row in chosen]
+        texts = kept(self.texts[row] for row in chosen)
         added = int((chosen >= len(self) - self.added).sum())
-        return QueryLog(texts, self.counts[chosen], {key(text): row for row, text in enumerate(texts)}, added)
+        return QueryLog(texts, self.counts[chosen], self.hashes[chosen], added)
+
+
+_TOO_LARGE = InputError("the counts of the query log are too large to add up; check them.")
+
+
+def _hash(identity: str) -> int:
+    """Return 64 bits that are the same in every process; keys that share them are compared."""
+    return int.from_bytes(hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _first_rows(texts: Sequence[str], hashes: "NDArray[np.uint64]") -> "NDArray[np.int64]":
+    """Return for every row the first that holds the same query."""
+    first = np.arange(len(texts))
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same = np.flatnonzero(ordered[1:] == ordered[:-1])
+    seen: dict[str, int] = {}
+    for place in same.tolist():
+        row, other = int(order[place]), int(order[place + 1])
+        if not seen or hashes[row] != hashes[next(iter(seen.values()))]:
+            seen = {key(texts[row]): row}
+        first[other] = seen.setdefault(key(texts[other]), other)
+    return first
 
 
 def _ones() -> Iterator[int]:

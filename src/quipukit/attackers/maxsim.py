@@ -10,9 +10,9 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lengths import length_costs
-from quipukit.attackers.scratch import room
-from quipukit.attackers.tokens import divided
-from quipukit.attackers.wordspace import Slots, WordSpace, unit
+from quipukit.attackers.scratch import room, stored
+from quipukit.attackers.tokens import Ids, divided
+from quipukit.attackers.wordspace import Singles, Slots, WordSpace, unit
 from quipukit.errors import SpecError
 from quipukit.jit import numba
 from quipukit.progress import Progress
@@ -47,29 +47,27 @@ class MaxSim(Attacker):
         """Find the principal directions of the log, and the place of every query along them."""
         self._space = WordSpace.of(self.vectors, log.tokens)
         sums, of_row = self._space.sums, self._space.bags.of_row
-        times = np.bincount(of_row, minlength=len(sums)).astype(np.float32)[:, None]
-        gram = np.zeros((sums.shape[1], sums.shape[1]))
-        tiles = [slice(start, start + _TILE) for start in range(0, len(sums), _TILE)]
-        # A few at a time: of a long log all together take as much memory as a tenth of the sums.
-        for products in iter_in_threads(lambda tile: sums[tile].T @ (sums[tile] * times[tile]), tiles):
-            gram += products
+        gram = _gram(sums, of_row)
         ((_, directions),) = in_threads(np.linalg.eigh, [gram])  # small: one thread is faster than two that wait
         self._axes = directions[:, ::-1][:, : self.dimension].astype(np.float32)
         # One row for all queries with the same words and the same number of words, by that number: queries of one
         # length lie together.
-        pairs = log.tokens.lengths.astype(np.int64) * max(1, len(sums)) + of_row
-        distinct, of_row = np.unique(pairs, return_inverse=True)
-        self._of_row = of_row.astype(np.int32)
-        del pairs, of_row
-        lengths, bags = np.divmod(distinct, max(1, len(sums)))
-        self._lengths = lengths.astype(np.int32)
-        self._before = _before(bags, len(sums))
-        self._rows = room((len(distinct), self._axes.shape[1]))
+        pairs = log.tokens.lengths.astype(np.int64)
+        pairs *= max(1, len(sums))
+        pairs += of_row
+        self._of_row = room((len(pairs),), np.int32)
+        distinct = _number(pairs, np.argsort(pairs, kind="stable"), self._of_row)
+        del pairs
+        self._lengths = stored((distinct // max(1, len(sums))).astype(np.int32), len(log))
+        bags = stored(distinct % max(1, len(sums)), len(log))
+        del distinct
+        self._before = stored(_before(bags, len(sums)), len(log))
+        self._rows = room((len(bags), self._axes.shape[1]))
 
         def project(start: int) -> None:
             self._rows[start : start + _TILE] = unit(sums[bags[start : start + _TILE]] @ self._axes)
 
-        in_threads(project, range(0, len(distinct), _TILE))
+        in_threads(project, range(0, len(bags), _TILE))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the largest cosine."""
@@ -89,12 +87,37 @@ class MaxSim(Attacker):
                 # Points by rows: the largest of every column takes a third of the time of the largest of every row.
                 best[at:stop] = (points @ self._rows[at:stop].T).max(axis=0)
             _make_equal(best, self._before, first, last)
-        return best[self._of_row] - length_costs(slots, self._space.tokens)
+        scores: Floats = best[self._of_row] - length_costs(slots, self._space.tokens)
+        return scores
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""
         for start in range(0, len(batch), _BATCH):
             yield from in_threads(self.scores, batch[start : start + _BATCH])
+
+
+def _gram(sums: Singles, of_row: Ids) -> Floats:
+    """Return the sum over the queries of a log of the squares of their sums of directions."""
+    times = np.bincount(of_row, minlength=len(sums)).astype(np.float32)[:, None]
+    gram = np.zeros((sums.shape[1], sums.shape[1]))
+    tiles = [slice(start, start + _TILE) for start in range(0, len(sums), _TILE)]
+    # A few at a time: of a long log all together take as much memory as a tenth of the sums.
+    for products in iter_in_threads(lambda tile: sums[tile].T @ (sums[tile] * times[tile]), tiles):
+        gram += products
+    return gram
+
+
+@numba.njit(nogil=True, cache=True)
+def _number(pairs, order, numbers):  # type: ignore[no-untyped-def]
+    """Number the pairs that differ, in their order, and return them."""
+    distinct = np.empty_like(pairs)
+    count = 0
+    for row in order:
+        if not count or pairs[row] != distinct[count - 1]:
+            distinct[count] = pairs[row]
+            count += 1
+        numbers[row] = count - 1
+    return distinct[:count]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -21,7 +21,9 @@ from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
+from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
+from quipukit.attackers.texts import alphabetical, kept
 from quipukit.attackers.ties import count, extremes, rounded
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
@@ -79,13 +81,15 @@ class Panel:
         check_distinct(self.attackers)
         # places[row] is where a row of our log stands in the attackers' log. By identity: how a query is written (in
         # capitals, say) depends on who came first, and may tell the originals.
-        order = np.fromiter((log.rows[identity] for identity in sorted(log.rows)), np.int64, len(log))
-        self._places = np.empty(len(log), np.int64)
+        order = alphabetical(log.texts)
+        self._places = room((len(log),), np.int64)
         self._places[order] = np.arange(len(log))
         # An original that was added looks like the rarest query of the log: a count of its own would give it away.
-        rarest = max(1, int(log.counts[: len(log.public)].min())) if log.public else 1
-        counts = np.where(np.arange(len(log)) < len(log.public), log.counts, rarest)
-        self._known = KnownLog([log.texts[row] for row in order], counts[order])
+        public = len(log) - log.added
+        rarest = max(1, int(log.counts[:public].min())) if public else 1
+        counts = stored(log.counts[order])
+        counts[order >= public] = rarest
+        self._known = KnownLog(kept(log.texts[row] for row in order), counts)
         self._prepared: set[str] = set()
 
     def _bound(self, given: "str | Spec | Attacker", encoder: str | Encoder, vectors: Any) -> Attacker:
@@ -180,7 +184,7 @@ class Panel:
             tables.append(
                 table.assign(
                     guess=np.tile(np.arange(1, count + 1), len(rows)),
-                    query=[self.log.texts[row] for row in rows.ravel()],
+                    query=[self.log.texts[row] for row in rows.ravel().tolist()],
                     similarity=scores.ravel(),
                     hit=rows.ravel() == np.repeat(task.targets, count),
                 )

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from quipukit.attackers.base import Floats, Sent
+from quipukit.attackers.scratch import stored
 from quipukit.attackers.tokens import LogTokens
 
 # The sets that the harness hands to one attacker after the other, where a log is small enough to keep their scores.
@@ -37,7 +38,7 @@ class Recent:
             if sent.texts in known:
                 yield known[sent.texts]
                 continue
-            scores = next(fresh)
+            scores = stored(next(fresh))
             scores.flags.writeable = False
             self._held[sent.texts] = scores
             while len(self._held) > self._most:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.scratch import room
+from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles, WordSpace
 from quipukit.jit import numba
@@ -65,7 +65,7 @@ class Style(Attacker):
         """Return the discriminant; the same for all that is guessed with the same queries of others."""
         if sent.others not in self._learned:
             learned = room((len(self._forms),), np.float64)
-            learned[:] = self._learn(sent.others)
+            self._learn(sent.others, learned)
             learned.flags.writeable = False  # handed out again and again
             self._learned[sent.others] = learned
         return self._learned[sent.others]
@@ -102,10 +102,10 @@ class Style(Attacker):
         forms = _Forms.of(texts, LogTokens.of(texts)).features(np.arange(len(texts)))
         return np.concatenate([self._space.sum_of([tokenize(text) for text in texts]), forms], axis=1)
 
-    def _learn(self, others: Sequence[str]) -> Floats:
-        scores = np.zeros(len(self._forms))
+    def _learn(self, others: Sequence[str], scores: Floats) -> None:
         if not others:
-            return scores
+            scores[:] = 0
+            return
         examples = self._examples(others).mean(axis=0, dtype=np.float64)
         for rows, moments in zip(self._halves, self._moments, strict=True):
             direction = moments.discriminant(examples)
@@ -113,15 +113,14 @@ class Style(Attacker):
             for start in range(0, len(rows), _SLAB):
                 some = rows[start : start + _SLAB]
                 scores[some] = _weighted(self._features(some), direction) - shift
-        return scores
 
     def _features(self, rows: "NDArray[np.int64]") -> Singles:
         return np.concatenate([self._space.sums[self._space.bags.of_row[rows]], self._forms.features(rows)], axis=1)
 
     def _divided(self, texts: Sequence[str]) -> "tuple[list[NDArray[np.int64]], list[_Moments]]":
         """Return the rows of each half, and the moments of the other."""
-        half = np.array([zlib.crc32(key(text).encode()) % 2 for text in texts], np.int64)
-        halves = [np.flatnonzero(half == number) for number in (0, 1)]
+        half = np.fromiter((zlib.crc32(key(text).encode()) % 2 for text in texts), np.uint8, len(texts))
+        halves = [stored(np.flatnonzero(half == number), len(texts)) for number in (0, 1)]
         return halves, [self._moments_of(halves[1]), self._moments_of(halves[0])]
 
     def _moments_of(self, rows: "NDArray[np.int64]") -> "_Moments":

@@ -1,8 +1,9 @@
 """The words of a query log, as numbers: what every attacker that looks at words starts from."""
 
+import itertools
 import sys
 from array import array
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -10,10 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.scratch import gathered, is_long, room, stored
 from quipukit.jit import numba
 from quipukit.text import tokenize
 
 Ids = NDArray[np.int32]
+_BLOCK = 8192  # texts that are divided at a time
 _I = TypeVar("_I", bound=np.integer[Any])
 _T = TypeVar("_T")
 
@@ -42,12 +45,23 @@ class LogTokens:
     def of(cls, texts: Sequence[str]) -> "LogTokens":
         """Divide texts into words, and number the words in the order in which they come."""
         number: dict[str, int] = {}
-        ids = array("i")
-        starts = np.zeros(len(texts) + 1, np.int64)
-        for row, text in enumerate(texts):
-            ids.extend([number.setdefault(word, len(number)) for word in tokenize(text)])
-            starts[row + 1] = len(ids)
-        return cls(list(number), _fixed(np.array(ids, np.int32)), _fixed(starts))
+        starts = room((len(texts) + 1,), np.int64)
+        starts[0] = 0
+        rows = enumerate(texts)
+
+        def blocks() -> Iterator[bytes]:
+            before = 0
+            while some := list(itertools.islice(rows, _BLOCK)):
+                ids = array("i")
+                for row, text in some:
+                    ids.extend([number.setdefault(word, len(number)) for word in tokenize(text)])
+                    starts[row + 1] = before + len(ids)
+                before += len(ids)
+                yield ids.tobytes()
+
+        long = is_long(len(texts))
+        ids = gathered(blocks(), np.int32, len(texts)) if long else np.frombuffer(b"".join(blocks()), np.int32)
+        return cls(list(number), _fixed(ids), _fixed(starts))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -67,7 +81,7 @@ class LogTokens:
     @cached_property
     def lengths(self) -> Ids:
         """Return how many words every query has."""
-        return _fixed(np.diff(self.starts).astype(np.int32))
+        return _fixed(stored(np.diff(self.starts).astype(np.int32)))
 
     @cached_property
     def frequencies(self) -> NDArray[np.int64]:

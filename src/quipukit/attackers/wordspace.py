@@ -88,7 +88,8 @@ class WordSpace:
 
     def directions(self, words: Sequence[str]) -> Singles:
         """Return the direction of every word; 0 for a word without a vector."""
-        found = np.zeros((len(words), self._vectors.dimension), np.float32)
+        found = room((len(words), self._vectors.dimension))
+        found[:] = 0
         rows = np.fromiter((self._vectors.row(word) for word in words), np.int64, len(words))
         here = np.flatnonzero(rows >= 0)
         for start in range(0, len(here), 16_384):

@@ -1,13 +1,13 @@
 """Query logs in files: what was asked, and how often."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quipukit.errors import FileError
 from quipukit.io.reading import Row, file_kind, read_rows, with_width
-from quipukit.io.tables import read_table, table_of
+from quipukit.io.tables import column_names, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,8 @@ def read_log_file(path: Path) -> Entries:
     A text file holds one query per line; TSV, CSV, JSON lines and Parquet hold columns. The queries stand in a column
     ``query`` or ``text``, the counts in ``count``, ``frequency`` or ``freq``. A TSV or CSV file without a header holds
     queries, or ids and queries; where the columns could as well be something else (queries and counts) it is refused.
-    Files may be compressed with gzip. Texts come as they are written; a plain text file is read as they are taken.
+    Files may be compressed with gzip. Texts come as they are written; a file of lines whose columns are named, or that
+    has one, is read as they are taken.
     """
     kind = file_kind(path)
     if kind == ".json":
@@ -37,7 +38,7 @@ def read_log_file(path: Path) -> Entries:
     first = next(rows)
     header = [name.strip().lower() for name in first[1]]
     if any(name in header for name in _QUERY_COLUMNS):
-        return _from_table(path, table_of(path, header, rows))
+        return _with_header(path, column_names(path, header))
     return _without_header(path, [first, *rows]), None
 
 
@@ -50,6 +51,26 @@ def read_kinds(path: Path) -> list[str] | None:
     if "source" not in names or not any(name in names for name in _QUERY_COLUMNS):
         return None
     return table[names["source"]].astype(str).tolist()
+
+
+def _with_header(path: Path, names: Sequence[str]) -> Entries:
+    """Return the columns of a TSV or CSV file, each by a pass of its own: no more than a row is in memory."""
+
+    def column(name: str) -> Iterator[tuple[int, str]]:
+        rows, place = read_rows(path), names.index(name)
+        next(rows)
+        for number, fields in with_width(path, rows, len(names), f"the {len(names)} columns of the first line"):
+            yield number, fields[place]
+
+    def counts(name: str) -> Iterator[int]:
+        for number, cell in column(name):
+            if (whole := _whole(cell)) is None:
+                raise FileError(f"{path}, line {number}: the count is not a whole number; fix or delete the line.")
+            yield whole
+
+    query = next(name for name in _QUERY_COLUMNS if name in names)
+    count = next((name for name in _COUNT_COLUMNS if name in names), None)
+    return (text for _, text in column(query)), None if count is None else counts(count)
 
 
 def _without_header(path: Path, rows: list[Row]) -> list[str]:

@@ -115,13 +115,19 @@ def read_table(path: Path) -> pd.DataFrame:
     return table_of(path, next(rows)[1], rows)
 
 
-def table_of(path: Path, header: Sequence[str], rows: Iterable[Row]) -> pd.DataFrame:
-    """Return rows under a header as a table of texts, with the numbers of the lines as its index."""
+def column_names(path: Path, header: Sequence[str]) -> list[str]:
+    """Return the names that a first line gives the columns."""
     names = [name.strip() for name in header]
     named = [name for name in names if name]
     if len(set(named)) < len(named):
         # Not which: the first line of a file without a header may be a query.
         raise FileError(f"{path}: the first line names a column twice; give every column its own name.")
+    return names
+
+
+def table_of(path: Path, header: Sequence[str], rows: Iterable[Row]) -> pd.DataFrame:
+    """Return rows under a header as a table of texts, with the numbers of the lines as its index."""
+    names = column_names(path, header)
     cells = dict(with_width(path, rows, len(names), f"the {len(names)} columns of the first line"))
     return pd.DataFrame(list(cells.values()), index=list(cells), columns=names, dtype=object)
 

@@ -1,0 +1,76 @@
+"""Texts in a file: read back as they were, and sorted as a list would be."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from quipukit.attackers import scratch
+from quipukit.attackers import texts as module
+from quipukit.attackers.log import QueryLog
+from quipukit.attackers.texts import Texts, alphabetical, kept
+from quipukit.errors import InputError
+from quipukit.text import key
+
+
+@pytest.mark.parametrize("written", [[], [""], ["cat", "", "d\u00f6g", "\U0001f42d\n", "", "fish"]])
+def test_a_file_is_read_as_a_list(written):
+    texts = Texts.of(iter(written))
+    assert (len(texts), list(texts)) == (len(written), written)
+    assert [texts[row] for row in range(-len(written), len(written))] == written * 2
+    for start, stop, step in itertools.product((None, -7, -2, 0, 3, 9), (None, -7, -2, 0, 3, 9), (None, 2, -1)):
+        assert list(texts[start:stop:step]) == written[start:stop:step]
+    for beyond in (len(written), -len(written) - 1):
+        with pytest.raises(IndexError):
+            texts[beyond]
+
+
+def test_half_a_character_is_kept():
+    assert Texts.of(["\ud800 a"])[0] == "\ud800 a"
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 3)
+    monkeypatch.setattr(module, "_RUN", 4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_and_runs_do_not_change_anything():
+    written = [f"{number * 7 % 23} Query {'é' * (number % 4)}" for number in range(23)]
+    assert list(Texts.of(written)) == written
+    expected = sorted(range(23), key=lambda row: key(written[row]))
+    assert alphabetical(written).tolist() == alphabetical(Texts.of(written)).tolist() == expected
+
+
+LOG = ["Cats", "cats ", "dogs", "", "ＣＡＴＳ", "Dogs", "a mouse", "fish"]
+
+
+def described(log):
+    full = log.completed(["CATS", "Bird", "bird", ""])
+    some = full.sample(4, np.random.default_rng(3))
+    rows = [full.row(text) for text in [*LOG, "bird", "none"]]
+    found = [(list(one.texts), one.counts.tolist(), one.added, list(one.public)) for one in (log, full, some)]
+    return found, rows, alphabetical(full.texts).tolist()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_long_log_is_the_same_log(monkeypatch):
+    short = described(QueryLog.of(LOG, range(1, 9)))
+    assert short[0][0][:2] == (["Cats", "dogs", "a mouse", "fish"], [8, 9, 7, 8])
+    monkeypatch.setattr(scratch, "LONG", 2)
+    assert isinstance(QueryLog.of(LOG).texts, Texts) and isinstance(kept(["a", "b"]), list)
+    assert described(QueryLog.of(LOG, range(1, 9))) == short
+
+
+def test_keys_with_one_hash_are_told_apart(monkeypatch):
+    monkeypatch.setattr("quipukit.attackers.log._hash", len)
+    log = QueryLog.of(["cat", "dog", "CAT", "bird", "Dog", "cow"])
+    assert (log.texts, log.counts.tolist()) == (["cat", "dog", "bird", "cow"], [2, 2, 1, 1])
+    assert [log.row(text) for text in ("cow", "dog", "bird", "ant")] == [3, 1, 2, -1]
+
+
+@pytest.mark.parametrize("counts", [[2**63, 1], [2**62, 2**62]])
+def test_counts_that_do_not_add_up_are_refused(counts):
+    with pytest.raises(InputError, match="too large to add up"):
+        QueryLog.of(["cats", "Cats"], counts)
