@@ -10,6 +10,7 @@ from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.evidence import SLIP, posterior_over_laws
 from quipukit.attackers.laws import Laws
 from quipukit.attackers.logsites import Observed
+from quipukit.attackers.noiselaws import NoiseLaw
 from quipukit.errors import SpecError
 from tests.attackers import small, toy
 
@@ -114,3 +115,32 @@ def test_options_that_contradict_each_other():
         Bayes(vectors=PLACES, mechanism="unknown", cells=100)
     with pytest.raises(SpecError, match="mechanism must be 'known' or 'unknown'"):
         Bayes(vectors=PLACES, mechanism="TEM")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("spec", ["CMP@6", "VickreyCMP@40", "TEM@3"])
+def test_laws_that_cannot_matter_are_left_out_without_a_trace(families, monkeypatch, spec):
+    """Bounds in place of sums change no score, and far from all sums are computed."""
+    texts = tuple(qk.obfuscate([LOG[3]], qk.mechanism(spec, vectors=small.vectors()), n=10, seed=5)["query"])
+    some = [families[name][::3] for name in ("CMP", "VickreyCMP", "TEM")]
+    summed = []
+    every = NoiseLaw.normalization
+    monkeypatch.setattr(NoiseLaw, "normalization", lambda *args: (summed.append(len(args[-1])), every(*args))[1])
+    scores, _ = posterior_over_laws(some, texts, FLAT)
+    pruned = sum(summed)
+    summed.clear()
+    monkeypatch.setattr("quipukit.attackers.evidence.NOTHING", np.inf)
+    assert np.array_equal(scores, posterior_over_laws(some, texts, FLAT)[0])
+    assert pruned < sum(summed) / 2
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("place", [0, 2, -1])
+def test_sums_over_the_shortest_words_are_sums_over_all(families, place):
+    law = families["CMP"][place]
+    words, columns = np.arange(len(law.sites.vectors)), np.flatnonzero(law.sites.kinds == 0)
+    one_each = np.eye(len(words))
+    unnormalized = law.of_places(words, one_each, columns)[0]
+    logs = unnormalized + law.normalization(words, one_each, columns)
+    assert np.allclose(np.exp(logs).sum(axis=0), 1, atol=1e-6)
+    assert (unnormalized + law.most_normalization(words, one_each, columns) >= logs - 1e-6).all()

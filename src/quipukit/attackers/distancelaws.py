@@ -127,7 +127,10 @@ class DistanceLaw(WordLaw):
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the sums of ln P; for SanText+ also the outputs that the law rules out."""
-        return self._of_points(self.sites.places(columns), rows, counts, columns)
+        drawn, points = rows[rows >= self._first], self.sites.shared_places(columns)
+        key = ("distances", drawn.tobytes(), columns.tobytes())
+        distances = self.sites.shared(key, lambda: self._distances(drawn, columns, points))
+        return self._of_distances(distances, rows, counts, columns)
 
     def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
         """Return the tables of many sets of texts under the same columns, which share a copy of the places."""
@@ -137,11 +140,14 @@ class DistanceLaw(WordLaw):
         return in_threads(filled, [seen for seen, _ in several])
 
     def _of_points(self, points: Floats, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
+        distances = self._distances(rows[rows >= self._first], columns, points)
+        return self._of_distances(distances, rows, counts, columns)
+
+    def _of_distances(self, distances: Floats, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         own = self.sites.rows[columns]
         # Rows that the law draws from; of the words before them (of SanText+) each comes from itself alone.
         drawn = rows >= self._first
-        distances = self._distances(rows[drawn], columns, points)
-        log_weights = np.minimum(distances, self._weights.gamma, out=distances)
+        log_weights = np.minimum(distances, self._weights.gamma, out=distances if distances.flags.writeable else None)
         log_weights *= -self._weights.slope
         number = counts[:, drawn].sum(axis=1, keepdims=True)
         likelihood = counts[:, drawn] @ log_weights - number * self._log_z[columns]

@@ -6,8 +6,8 @@ come out of it: a column of a table of likelihoods is one such place, and a quer
 """
 
 from array import array
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ Rows = NDArray[np.int64]
 Ids = NDArray[np.int32]
 
 _DROPPED = -9
+_SHARED = 6  # places and two kinds of distances, of two sets of texts at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,25 @@ class LogSites:
         for number in np.flatnonzero(self.rows[columns] < 0):
             points[number] = self.composed.get(int(columns[number]), self.vectors.mean)
         return points
+
+    def shared_places(self, columns: Rows) -> Floats:
+        """Return the same, for columns that one law after the other asks for."""
+        return self.shared(("places", columns.tobytes()), lambda: self.places(columns))
+
+    def shared(self, name: Hashable, build: "Callable[[], Floats]") -> Floats:
+        """Return what one law after the other asks for; the last few are kept, and nobody may change them."""
+        value = self._shared.get(name)
+        if value is None:
+            value = build()
+            value.flags.writeable = False
+            self._shared[name] = value
+            while len(self._shared) > _SHARED:
+                self._shared.popitem(last=False)
+        return value
+
+    @cached_property
+    def _shared(self) -> "OrderedDict[Hashable, Floats]":
+        return OrderedDict()
 
     def output(self, word: str) -> int:
         """Return the number of a word that was sent; -1 for one that no mechanism with these words sends."""

@@ -24,6 +24,8 @@ from quipukit.vectors.nearest import nearest_two
 _DRAWS = 12_288
 _CHUNK = 2048
 _BLOCK = 128
+_TILE = 512
+NOTHING = 40.0  # in nats: what is smaller by as much changes no digit of a sum
 _SEED = 20_240_617  # any: the same simulation in every run
 # Added to the variances, as shares of their mean and of that of the output's: where nearly every word comes out as it
 # is there is none.
@@ -124,6 +126,7 @@ class NoiseLaw(WordLaw):
     """The stand-in for the law of a mechanism that adds noise."""
 
     together = "any"  # one product with the places of the log, instead of a copy of the places for every set of texts
+    normalized = False
 
     def __init__(self, sites: LogSites, mechanism: Perturbation, responses: Responses) -> None:
         """Take the response of the mechanism, and what it costs each column."""
@@ -138,7 +141,7 @@ class NoiseLaw(WordLaw):
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the Gaussian log-likelihoods; nothing is impossible."""
-        products = self._pulls(rows, counts) @ (self.sites.places(columns) - self._response.c).T
+        products = self._pulls(rows, counts) @ (self.sites.shared_places(columns) - self._response.c).T
         return self._less_costs(products, counts, columns)
 
     def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
@@ -177,35 +180,109 @@ class NoiseLaw(WordLaw):
 
     def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
         """Return what makes the densities of all words of the vocabulary add up to 1 for every place."""
-        outputs = self._outputs[rows]
-        of_outputs = counts @ (outputs.astype(np.float64) ** 2).sum(axis=1) / 2
+        missing = columns[np.isnan(self._sums.log_z[columns])]
+        if len(missing):
+            self._sums.log_z[missing] = self._log_sums(missing)
+        return self._normalized(rows, counts, columns, self._sums.log_z)
+
+    def most_normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
+        """Return the same with fewer words of the vocabulary: the shortest, and the word of the place."""
+        return self._normalized(rows, counts, columns, self._sums.least)
+
+    def _normalized(self, rows: Rows, counts: Floats, columns: Rows, log_z: Floats) -> Floats:
+        of_outputs = counts @ self._sums.halves[rows]
         number = counts.sum(axis=1, keepdims=True)
-        missing = columns[np.isnan(self._log_z[columns])]
-        blocks = [missing[start : start + _BLOCK] for start in range(0, len(missing), _BLOCK)]
-        for block, found in zip(blocks, in_threads(self._log_sums, blocks), strict=True):
-            self._log_z[block] = found
-        normalizers: Floats = -of_outputs[:, None] - number * (self._log_z[columns] - self._costs[columns])
+        normalizers: Floats = -of_outputs[:, None] - number * (log_z[columns] - self._costs[columns])
         return normalizers
 
-    @functools.cached_property
-    def _outputs(self) -> "NDArray[np.float32]":
-        matrix = self.sites.vectors.matrix
-        found = np.empty(matrix.shape, np.float32)
-        for start in range(0, len(matrix), _CHUNK):
-            words = matrix[start : start + _CHUNK].astype(np.float64) - self._response.b
-            found[start : start + _CHUNK] = words @ self._response.root
-        return found
+    def _outputs(self, rows: Rows) -> Floats:
+        words = self.sites.vectors.matrix[rows].astype(np.float64) - self._response.b
+        outputs: Floats = words @ self._response.root
+        return outputs
+
+    def _inputs(self, columns: Rows) -> Floats:
+        inputs: Floats = (self.sites.places(columns) - self._response.c) @ self._response.lead
+        return inputs
 
     @functools.cached_property
-    def _log_z(self) -> Floats:
-        return np.full(len(self.sites.kinds), np.nan)
+    def _sums(self) -> "_Sums":
+        """Return what is known of the sums of all columns after the first tile."""
+        sites, words = self.sites, np.arange(len(self.sites.vectors))
+        chunks = [words[start : start + _CHUNK] for start in range(0, len(words), _CHUNK)]
+        halves = np.concatenate([_halves(self._outputs(rows)) for rows in chunks])
+        order = np.argsort(halves, kind="stable")
+        columns = np.flatnonzero(sites.kinds == 0)
+        log_z, least = (np.full(len(sites.kinds), np.nan) for _ in range(2))
+        first = self._outputs(order[:_TILE])
+        for start in range(0, len(columns), _CHUNK):
+            mine = columns[start : start + _CHUNK]
+            inputs = self._inputs(mine)
+            sums = _log_sum(inputs, first)
+            done = _is_complete(sums, inputs, halves[order[_TILE:]])
+            log_z[mine[done]] = sums[done]
+            own = np.flatnonzero(sites.rows[mine] >= 0)
+            outputs = self._outputs(sites.rows[mine[own]])
+            sums[own] = np.maximum(sums[own], np.einsum("ij,ij->i", inputs[own], outputs) - _halves(outputs))
+            least[mine] = sums
+        return _Sums(halves, order, log_z, least)
 
     def _log_sums(self, columns: Rows) -> Floats:
-        """Return the logarithm of the sum over all words of exp(-distance^2 / 2 + cost), for some columns."""
-        places = ((self.sites.places(columns) - self._response.c) @ self._response.lead).astype(np.float32)
-        exponents = places @ self._outputs.T
-        exponents -= (self._outputs**2).sum(axis=1) / 2
-        top = exponents.max(axis=1, keepdims=True)
-        exponents -= top
-        sums: Floats = top[:, 0] + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
+        """Return the logarithm of the sum over all words of exp(-distance^2 / 2 + cost), for some columns.
+
+        Tile by tile, from the shortest words on, until those that are left cannot change a digit.
+        """
+        halves, order = self._sums.halves, self._sums.order
+        inputs, sums = self._inputs(columns), np.full(len(columns), -np.inf)
+        left = np.arange(len(columns))
+        for start in range(0, len(order), _TILE):
+            tile = self._outputs(order[start : start + _TILE])
+            blocks = [left[first : first + _BLOCK] for first in range(0, len(left), _BLOCK)]
+            for block, added in zip(blocks, in_threads(lambda b: _log_sum(inputs[b], tile), blocks), strict=True):  # noqa: B023 (run at once)
+                sums[block] = np.logaddexp(sums[block], added)
+            left = left[~_is_complete(sums[left], inputs[left], halves[order[start + _TILE :]])]
+            if not len(left):
+                break
         return sums
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Half the squared lengths of all outputs, their order by length, ln Z of every column, and what it is at least.
+
+    ln Z is not a number where it has not been computed.
+    """
+
+    halves: Floats
+    order: Rows
+    log_z: Floats
+    least: Floats
+
+
+def _halves(outputs: Floats) -> Floats:
+    return np.asarray((outputs**2).sum(axis=1) / 2, np.float64)
+
+
+def _log_sum(inputs: Floats, outputs: Floats) -> Floats:
+    """Return the logarithm of the sum over outputs of exp(product - half of the output's square), for every input.
+
+    In double precision: with little noise products of 100,000 stand against each other.
+    """
+    exponents = inputs @ outputs.T
+    exponents -= _halves(outputs)
+    top = exponents.max(axis=1, keepdims=True)
+    exponents -= top
+    sums: Floats = top[:, 0] + np.log(np.exp(exponents, out=exponents).sum(axis=1))
+    return sums
+
+
+def _is_complete(sums: Floats, inputs: Floats, halves: Floats) -> "NDArray[np.bool_]":
+    """Return for which inputs outputs that are left, by half their squares, add less than exp(-40) of the sum.
+
+    No product is larger than that of the lengths: of outputs longer than the input the shortest has the most.
+    """
+    if not len(halves):
+        return np.ones(len(sums), bool)
+    longest = np.linalg.norm(inputs, axis=1)
+    shortest = np.maximum(np.sqrt(2 * halves[0]), longest)
+    most = longest * shortest - shortest**2 / 2 + np.log(len(halves))
+    return np.asarray(most < sums - NOTHING, bool)

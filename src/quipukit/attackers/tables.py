@@ -32,7 +32,12 @@ class Table:
 
 
 class WordLaw(ABC):
-    """The law of a mechanism that replaces words one by one, for the words of one log."""
+    """The law of a mechanism that replaces words one by one, for the words of one log.
+
+    ``normalized`` says whether its likelihoods are probabilities; see `normalization`.
+    """
+
+    normalized: ClassVar[bool] = True
 
     # Which tables cost less when they are asked for at once: none, those of queries of one length, or any.
     together: ClassVar[Literal["none", "length", "any"]] = "none"
@@ -77,6 +82,10 @@ class WordLaw(ABC):
         It tells mechanisms apart.
         """
         return np.zeros((len(counts), len(columns)))
+
+    def most_normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
+        """Return an upper bound of `normalization` that takes less to compute."""
+        return self.normalization(rows, counts, columns)
 
     @abstractmethod
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:

@@ -94,7 +94,7 @@ class Plan:
         return {
             "queries": fingerprint(self.queries.to_dict("list")),
             "qrels": fingerprint(self.qrels.to_dict("list")),
-            "log": fingerprint([self.log.texts, self.log.counts.tolist()]),
+            "log": fingerprint([list(self.log.texts), self.log.counts.tolist()]),
             "collection": self.collection.fingerprint,
             "encoder": self.encoder.fingerprint,
         }
