@@ -22,6 +22,7 @@ MECHANISMS = {"CMP@5": 5.0, "CMP@10": 10.0, "VickreyMhl@10": 10.0, "TEM@1.5": 1.
 BINS = "bins:4,8,12"
 DEPTH = 10
 FEW = 10
+SEEDS = (SEED, SEED + 1)
 OPTIONS = {
     "as published": "",
     "shuffle": "shuffle=True",
@@ -57,34 +58,44 @@ def main() -> None:
 
 
 def measured(name: str, epsilon: float, queries: pd.DataFrame, log: Any, folder: Path) -> pd.DataFrame:
-    """Return R@10 of every attacker and nDCG@10 of every setting of a mechanism."""
+    """Return R@10 of every attacker and nDCG@10 of every setting of a mechanism, per query and seed."""
+    tables = []
+    for seed in SEEDS:
+        file = folder / f"{name}, seed {seed}.csv"
+        if not file.is_file():
+            start = time.monotonic()
+            table = scores(name, epsilon, queries, log, seed)
+            folder.mkdir(parents=True, exist_ok=True)
+            table.to_csv(file, index=False)
+            print(f"{name}, seed {seed}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
+        tables.append(pd.read_csv(file, dtype={"qid": str}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def scores(name: str, epsilon: float, queries: pd.DataFrame, log: Any, seed: int) -> pd.DataFrame:
+    """Return the scores of every setting of a mechanism for one seed: measure is an attacker, or nDCG@10."""
     import quipukit as qk
 
-    file = folder / f"{name}.csv"
-    if file.is_file():
-        return pd.read_csv(file)
-    start = time.monotonic()
     rows = settings(name, epsilon)
     bound = [qk.mechanism(spec) for _, spec, _ in rows]
     # Common noise: with and without an option the same words are drawn, so that a difference is the option's own.
     sent = [
-        qk.obfuscate(queries, [one], n, seed=SEED, noise="common") for one, (_, _, n) in zip(bound, rows, strict=True)
+        qk.obfuscate(queries, [one], n, seed=seed, noise="common") for one, (_, _, n) in zip(bound, rows, strict=True)
     ]
     together = pd.concat(sent, ignore_index=True)
     risks = risks_of(together, queries, log, ATTACKERS, bound)
-    found = utilities(together, queries)
-    table = []
+    risks = risks[risks["measure"] == "R@10"].assign(measure=risks["attacker"])
+    both = pd.concat([risks, utilities(together, queries)])
+    tables = []
     for (what, spec, n), one in zip(rows, bound, strict=True):
-        mine = risks[(risks["mechanism"] == one.spec.family) & (risks["value"] == one.value)]
-        hits = mine[mine["measure"] == "R@10"].groupby("attacker")["score"].mean()
         budget = one.value if one.budget == "total" else one.value * n
-        useful = found[(found["mechanism"] == one.spec.family) & (found["value"] == one.value)]["score"].mean()
-        numbers = {"budget": budget, **{attacker: hits[attacker] for attacker in ATTACKERS}, "nDCG@10": useful}
-        table.append({"mechanism": name, "setting": what, "spec": spec, "n": n, **numbers})
-    print(f"{name}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
-    folder.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(table).to_csv(file, index=False)
-    return pd.DataFrame(table)
+        own = both[(both["mechanism"] == one.spec.family) & (both["value"] == one.value)]
+        tables.append(
+            own[["qid", "measure", "score"]].assign(
+                mechanism=name, setting=what, spec=spec, n=n, budget=budget, seed=seed
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
 
 
 def utilities(sent: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
@@ -110,25 +121,41 @@ def references(queries: pd.DataFrame) -> dict[str, float]:
 
 def page(table: pd.DataFrame, ends: dict[str, float], queries: int, log: int) -> str:
     """Return the page."""
-    lines = [HEAD.format(queries=queries, log=log, depth=DEPTH, n=N, few=FEW)]
+    lines = [HEAD.format(queries=queries, log=log, depth=DEPTH, n=N, few=FEW, seeds=len(SEEDS))]
     lines += ["nDCG@10 for comparison: " + ", ".join(f"{name} {value:.3f}" for name, value in ends.items()) + ".", ""]
     lines += [
-        f"| mechanism | setting | N | composed budget | {' | '.join(ATTACKERS)} | strongest | nDCG@10 |",
-        f"|---|---|---|---|{'---|' * len(ATTACKERS)}---|---|",
+        f"| mechanism | setting | N | composed budget | {' | '.join(ATTACKERS)} | nDCG@10 |",
+        f"|---|---|---|---|{'---|' * len(ATTACKERS)}---|",
     ]
-    for row in table.to_dict("records"):
-        risks = [row[name] for name in ATTACKERS]
-        numbers = " | ".join(f"{risk:.3f}" for risk in (*risks, max(risks), row["nDCG@10"]))
-        lines.append(f"| {row['mechanism']} | {row['setting']} | {row['n']} | {row['budget']:g} | {numbers} |")
+    for (name, setting), rows in table.groupby(["mechanism", "setting"], sort=False):
+        means = rows.groupby("measure")["score"].mean()
+        numbers = " | ".join(f"{means[measure]:.3f}" for measure in (*ATTACKERS, "nDCG@10"))
+        lines.append(f"| {name} | {setting} | {rows['n'].iloc[0]} | {rows['budget'].iloc[0]:g} | {numbers} |")
+    lines += ["", DIFFERENCES, "", "| mechanism | option | Bayes, R@10 | nDCG@10 |", "|---|---|---|---|"]
+    for name in MECHANISMS:
+        own = table[table["mechanism"] == name]
+        for setting in [one for one in own["setting"].unique() if one != "as published"]:
+            cells = " | ".join(_difference(own, setting, measure) for measure in ("Bayes", "nDCG@10"))
+            lines.append(f"| {name} | {setting} | {cells} |")
     return "\n".join([*lines, ""])
+
+
+def _difference(own: pd.DataFrame, setting: str, measure: str) -> str:
+    """Return what an option adds, on average over queries, with its 95 % interval."""
+    from quipukit.measures.intervals import mean_intervals
+
+    wide = own[own["measure"] == measure].pivot_table(index="qid", columns="setting", values="score")
+    differences = (wide[setting] - wide["as published"]).to_numpy(float)
+    (low,), (high,) = mean_intervals((1 + differences[:, None]) / 2, hits=False)
+    return f"{differences.mean():+.3f} [{2 * low - 1:+.2f}, {2 * high - 1:+.2f}]"
 
 
 HEAD = """# Word order, length and budget, measured
 
 Written by `python -m reproduce.defences`. See [defences](defences.md) for what the options do.
 
-TREC DL'19, {queries} queries, one seed, a log of {log:,} distinct queries, completed with the originals. R@10 is the
-share of queries among an attacker's first ten guesses. `Bayes` knows the mechanism, its epsilon and the option;
+TREC DL'19, {queries} queries, {seeds} seeds, a log of {log:,} distinct queries, completed with the originals. R@10 is
+the share of queries among an attacker's first ten guesses. `Bayes` knows the mechanism, its epsilon and the option;
 `Words`, `Positional` and `Fusion` know none of it. nDCG@10: BM25 at depth {depth} within the pool of passages,
 re-ranked with the original query on the user's side (`static`). With and without an option the same noise is drawn
 where it can be.
@@ -137,6 +164,12 @@ where it can be.
 with N = {n} it spends the epsilon of one published variant on all {n}. `budget='total'` at N times epsilon is the
 published setting itself, and not measured again.
 """
+
+
+DIFFERENCES = (
+    "What an option changes, query by query, on average over queries and seeds, with 95 % intervals that assume "
+    "nothing about the distribution, each by itself:"
+)
 
 
 if __name__ == "__main__":
