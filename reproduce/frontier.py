@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -25,30 +27,44 @@ PUBLISHED = (
     *("CMP@5", "CMP@10", "CMP@15", "Mahalanobis@10", "VickreyCMP@10", "VickreyMhl@10"),
     *("TEM@1.5", "SanText@2", "CusText@1", "WBB@5", "AEA@3"),
 )
-OURS = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
 ATTACKERS = ("panel", "Bayes", "Bayes(prior=style)")
 SHARES = (0.0, 0.25, 0.5, 1.0)  # of the queries that are in the pool
-MOST_POOLED = 0.02
+FEW = 10  # variants, beside the usual number
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A collection with its queries, judgments and log, as files."""
+    """A collection with its queries, judgments and log, as files; and what is sent, so that at most 2 % is pooled."""
 
     collection: str
     log: str
     queries: str | None = None
     qrels: str | None = None
-    topics: int | None = None
+    n: int = 50
+    ours: tuple[str, ...] = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
+    encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
+    title: str = ""
 
 
 SETUPS = {
     "dl19": Setup(
-        str(DATA / "msmarco_pool"), str(LOG), str(DATA / "dl19" / "topics.tsv"), str(DATA / "dl19" / "qrels.txt")
+        str(DATA / "msmarco_pool"),
+        str(LOG),
+        str(DATA / "dl19" / "topics.tsv"),
+        str(DATA / "dl19" / "qrels.txt"),
+        encoder="minilm",
+        title="DL'19, 31,249 passages of MS MARCO",
     ),
-    "vaswani": Setup(str(DATA / "vaswani"), str(LOG), topics=40),
-    "wordnet": Setup("wordnet", "wordnet", topics=40),
+    "vaswani": Setup(
+        str(DATA / "vaswani"),
+        str(LOG),
+        n=20,
+        ours=("Cover(members=20)@50", "Cover(members=20)@100", "Cover(members=20)@200", "Decoys@20"),
+        title="Vaswani, 11,429 abstracts",
+    ),
+    "wordnet": Setup("wordnet", "wordnet", title="the built-in collection, 117,659 entries of WordNet"),
 }
+RUNS_OF = ("in", "out", "few")
 
 
 def main(names: list[str]) -> None:
@@ -61,7 +77,7 @@ def main(names: list[str]) -> None:
 
     with ProgressView() as view:
         for name in names or SETUPS:
-            for where in ("in", "out"):
+            for where in RUNS_OF:
                 start = time.monotonic()
                 run(options_of(SETUPS[name], where), RUNS / name / where, listener=view)
                 print(f"== {name}, {where}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
@@ -70,21 +86,23 @@ def main(names: list[str]) -> None:
 
 
 def options_of(setup: Setup, where: str) -> Any:
-    """Return the experiment with the queries in the pool, or outside it; published mechanisms run once."""
+    """Return an experiment: queries in the pool, or outside it; or (few) published mechanisms with fewer variants."""
     from quipukit.experiment.grid import expand
     from quipukit.experiment.options import Options
+    from quipukit.retrieval.system import SystemSpec
 
-    specs = expand((*PUBLISHED, *OURS) if where == "in" else OURS)
+    specs = {"in": (*PUBLISHED, *setup.ours), "out": setup.ours, "few": PUBLISHED}[where]
     return Options(
         collection=setup.collection,
         queries=setup.queries,
         qrels=setup.qrels,
-        topics=setup.topics,
         log=setup.log,
-        pool=str(pool_file(setup, where)),
-        specs=tuple(specs),
-        n=(50,),
+        pool=str(pool_file(setup, "out" if where == "out" else "in")),
+        specs=tuple(expand(specs)),
+        n=(FEW if where == "few" else setup.n,),
         depth=10,
+        encoder=setup.encoder,
+        systems=(SystemSpec("bm25", setup.encoder),),
         attackers=ATTACKERS,
         growth=False,
     )
@@ -129,92 +147,117 @@ def page() -> str:
     from quipukit.results.result import Result
 
     lines = [_HEAD]
-    for name in SETUPS:
-        folders = [RUNS / name / where for where in ("in", "out")]
+    for name, setup in SETUPS.items():
+        folders = [RUNS / name / where for where in RUNS_OF]
         if all((folder / "manifest.json").is_file() for folder in folders):
-            lines += _section(name, *(Result.load(folder) for folder in folders))
+            lines += _section(setup, *(Result.load(folder) for folder in folders))
     return "\n".join(lines) + "\n"
 
 
-def _section(name: str, inside: Any, outside: Any) -> list[str]:
-    both = [_settings(result) for result in (inside, outside)]
-    original = float(both[0].loc["Identity", "utility"])
+def _section(setup: Setup, inside: Any, outside: Any, few: Any) -> list[str]:
+    tables = [_settings(result) for result in (inside, outside, few)]
+    own, other = tables[0], tables[1]
+    best = float(own.loc["Identity", "utility"])
+    ranker = {"minilm": "MiniLM"}.get(setup.encoder, "static word vectors")
     lines = [
-        f"## {name}",
+        f"## {setup.title[0].upper()}{setup.title[1:]}",
         "",
-        f"{len(inside.queries)} queries; the original finds {original:.3f} (nDCG@10, BM25 to depth 10, re-ranked by "
-        "MiniLM).",
+        f"{len(inside.queries)} queries. BM25 to depth 10, re-ranked by {ranker} on the user's side: the original "
+        f"finds {best:.3f} (nDCG@10). {setup.n} variants, where the mechanism does not say itself how many it sends.",
         "",
-        "| setting | sent | R@10 in the pool | nDCG@10 in the pool | need | pooled | R@10 outside | nDCG@10 outside |",
-        "|---|---|---|---|---|---|---|---|",
+        *_TABLE,
     ]
-    for setting, row in both[0].iterrows():
-        other = both[1].loc[setting] if setting in both[1].index else row
-        much = " (too much)" if row["pooled_share"] > MOST_POOLED else ""
-        lines.append(
-            f"| {setting} | {row['sent']:.0f} | {_interval(row, 'risk')}, {row['attacker']} | "
-            f"{_interval(row, 'utility')}, {row['utility'] / original:.0%} | {row['need']:.2f} | "
-            f"{row['pooled_share']:.1%}{much} | {_interval(other, 'risk')}, {other['attacker']} | "
-            f"{_interval(other, 'utility')}, {other['utility'] / original:.0%} |"
-        )
-    lines += ["", *_mixture(both, original), ""]
-    return lines
+    lines += [_line(f"{name}", row, best) for name, row in own.iterrows() if name not in ("Identity", "Random")]
+    lines += [
+        _line(f"{name}, {FEW} variants", row, best)
+        for name, row in tables[2].iterrows()
+        if name not in ("Identity", "Random")
+    ]
+    lines += ["", "Outside the pool:", "", *_TABLE]
+    lines += [_line(f"{name}", row, best) for name, row in other.iterrows() if name not in ("Identity", "Random")]
+    return [*lines, "", *_mixture(own, other, best), "", *_frontier(own, tables[2]), ""]
 
 
-def _mixture(both: "list[pd.DataFrame]", original: float) -> list[str]:
+def _line(name: str, row: Any, best: float) -> str:
+    much = ", **too much**" if row["pools_much"] else ""
+    random = "" if np.isnan(row["random"]) else f"{row['random']:.3f}"
+    cells = (
+        *(name, f"{row['variants']:.0f}", f"{_interval(row, 'risk')} {row['strongest']}", _interval(row, "utility")),
+        *(f"{row['utility'] / best:.0%}", f"{row['need']:.2f}", f"{row['pooled_share']:.1%}{much}"),
+        *(f"{row['ceiling']:.3f}", random),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _mixture(inside: "pd.DataFrame", outside: "pd.DataFrame", best: float) -> list[str]:
     """Return risk and utility of covers where only a share of the queries is in the pool."""
-    shown = [setting for setting in both[0].index if setting in both[1].index and "Cover" in str(setting)]
     heads = " | ".join(f"{share:.0%} in the pool" for share in SHARES)
     lines = [
-        "Mixed, R@10 / share of the original's nDCG@10, by how many of a user's queries are in the pool:",
+        "Mixed: R@10 and share of what the original finds, by how many of a user's queries are in the pool:",
         "",
         f"| setting | {heads} |",
         "|---" * (1 + len(SHARES)) + "|",
     ]
-    for setting in shown:
-        ins, outs = both[0].loc[setting], both[1].loc[setting]
+    for setting in [name for name in inside.index if name in outside.index and "Cover" in str(name)]:
+        ins, outs = inside.loc[setting], outside.loc[setting]
         cells = [
-            f"{share * ins['risk'] + (1 - share) * outs['risk']:.3f} / "
-            f"{(share * ins['utility'] + (1 - share) * outs['utility']) / original:.0%}"
+            f"{share * ins['risk'] + (1 - share) * outs['risk']:.3f}, "
+            f"{(share * ins['utility'] + (1 - share) * outs['utility']) / best:.0%}"
             for share in SHARES
         ]
         lines.append(f"| {setting} | {' | '.join(cells)} |")
     return lines
 
 
+def _frontier(own: "pd.DataFrame", few: "pd.DataFrame") -> list[str]:
+    """Return which settings no other one beats, all numbers of variants together."""
+    import pandas as pd
+
+    from quipukit.measures.frontier import pareto
+
+    few = few.rename(index=lambda name: f"{name}, {FEW} variants")
+    both = pd.concat([own, few])
+    both = both[~both["reference"] & ~both["pools_much"]]
+    kept = both[pareto(both["risk"].to_numpy(float), both["utility"].to_numpy(float))].sort_values("risk")
+    names = ", ".join(f"{name} ({row['risk']:.3f}, {row['utility']:.3f})" for name, row in kept.iterrows())
+    return [f"On the frontier, of what counts (R@10, nDCG@10), queries in the pool: {names}."]
+
+
 def _settings(result: Any) -> "pd.DataFrame":
-    """Return every setting: risk against the strongest with ten guesses, who that is, utility, need, documents."""
-    from quipukit.measures.strongest import STRONGEST, strongest_names
+    """Return every setting by its name: what places it on the frontier, and which attacker is strongest."""
+    from quipukit.measures.strongest import strongest_names
+    from quipukit.report.frontier import frontier_frame
     from quipukit.report.views import views_of
 
     [view] = views_of([result])
-    points = view.points
-    own = points[(points["attacker"] == STRONGEST) & points["persona"].str.startswith("active")]
-    table = own.set_index(_named(own))
+    table = frontier_frame(view)
     scores = result.scores
     names = strongest_names(scores[(scores["side"] == "risk") & (scores["measure"] == "R@10")])
-    table["attacker"] = names.set_index(_named(names))["attacker"].reindex(table.index)
-    table["need"] = table[["need_consensus", "need_guess"]].max(axis=1)
-    sent = result.obfuscated.groupby(["mechanism", "value"], sort=False).size().div(len(result.queries)).reset_index()
-    table["sent"] = sent.set_index(_named(sent))[0].reindex(table.index)
-    return table
-
-
-def _named(table: "pd.DataFrame") -> "pd.Series[str]":
-    return table["mechanism"] + table["value"].map(lambda value: f"@{value:g}" if value else "")
+    keys = ["mechanism", "value"]
+    table = table.merge(names[[*keys, "attacker"]].rename(columns={"attacker": "strongest"}), on=keys, how="left")
+    return table.set_index("name")
 
 
 def _interval(row: Any, side: str) -> str:
     return f"{row[side]:.3f} [{row[f'{side}_low']:.2f}, {row[f'{side}_high']:.2f}]"
 
 
+_TABLE = (
+    "| setting | sent | R@10, strongest | nDCG@10 | of the original | need | pooled | original, as many | random, "
+    "as many |",
+    "|---" * 9 + "|",
+)
 _HEAD = """# The frontier: what still finds, and still hides
 
 Written by `python -m reproduce.frontier`. Every setting is attacked by the whole panel, by Bayes, who knows the
-mechanism and its parameter, and by Bayes with the prior of style, who knows how such users write as well. R@10 is that
-of the strongest, with who it is and a 95 % interval that holds for all of them at once. Need leakage is the larger of
-consensus and the best guess. A result counts only where at most 2 % of the collection is pooled. *In the pool*: the
-queries are among the public ones. *Outside*: they are not; mechanisms that use no pool are the same in both.
+mechanism and its parameter, and by Bayes with the prior of style, who also knows how such users write. R@10 is that of
+the strongest of them, with a 95 % interval that holds for all of them at once. *Need*: what consensus or the best guess
+tells of the information need, whichever is more. *Pooled*: the share of the collection that is fetched; a result counts
+only up to 2 %. *Original, random, as many*: what the query itself, and random words, find among as many documents.
+
+*In the pool*: the queries are among the public ones that covers hide in. *Outside*: they are not, and are never sent.
+Mechanisms that use no pool are the same in both. The log holds every query once, so that the share of a user's queries
+that a public pool holds cannot be measured with it: mixtures are shown for several shares.
 """
 
 
