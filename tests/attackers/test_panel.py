@@ -140,6 +140,18 @@ def test_ranks_by_vectors_are_those_by_scores() -> None:
     pd.testing.assert_frame_equal(fast.reset_index(drop=True), slow.reset_index(drop=True), atol=1e-12)
 
 
+def test_of_level_guesses_none_is_preferred_for_its_place_in_the_log() -> None:
+    """Each of 60 queries stands level with the 19 that share its word, and first or last of them in the log."""
+    texts = [f"{word} {number}" for word in map("word{}".format, range(60)) for number in range(20)]
+    asked = pd.DataFrame({"qid": [str(number) for number in range(60)], "query": texts[::20]})
+    sent = obfuscate(asked, "Identity", 1)
+    sent["query"] = [text.split()[0] for text in sent["query"]]
+    for attackers in ([Overlap()], [QuIA(encoder=Bag())]):
+        first, last = (Panel(attackers, QueryLog.of(order)).guesses(sent, asked, 1) for order in (texts, texts[::-1]))
+        assert first["query"].tolist() == last["query"].tolist()
+        assert first["hit"].sum() <= 10  # by lot 3 of 60; more than 10 with probability 2e-4; the first of the log: 60
+
+
 def test_every_attacker_has_its_rows_and_is_told_apart_by_its_spec() -> None:
     sent = sent_by(CMP=(5.0, {"1": ["zebra"]}), TEM=(1.0, {"2": ["pie"]}))
     panel = Panel([QuIA(encoder=Bag()), Overlap()], FULL)

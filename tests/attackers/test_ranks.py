@@ -130,7 +130,7 @@ def test_best_rows_are_the_top_of_the_sorted_log(monkeypatch):
     log = rng.standard_normal((100, 5)).astype(np.float32)
     log[40] = log[3]
     centroids = np.vstack([rng.standard_normal((6, 5)), log[3]])
-    rows, scores = best_rows(centroids, lambda a, b: log[a:b], 100, 4)
+    rows, scores = best_rows(centroids, lambda a, b: log[a:b], np.arange(100), 4)
     similarity = unit(centroids) @ unit(log).T
     for i in range(len(centroids)):
         assert scores[i] == pytest.approx(np.sort(similarity[i])[::-1][:4])

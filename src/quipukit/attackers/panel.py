@@ -6,6 +6,7 @@ are the originals that it was completed with.
 """
 
 import copy
+import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Sequence
@@ -171,7 +172,7 @@ class Panel:
     ) -> pd.DataFrame:
         """Return the best guesses: setting, attacker, qid, guess (from 1), query, similarity (the score), hit.
 
-        Of equal scores the earlier query of the log comes first.
+        Of equal scores any may come first, whatever its place in the log: who is asked for often stands at its top.
         """
         task = Task.of(obfuscated, queries, self.log)
         self.prepare(names=names)
@@ -273,14 +274,19 @@ class Panel:
             return np.empty((0, 0), np.int64), np.empty((0, 0))
         vectors = _checked_vectors(attacker, sent)
         if vectors is not None:
-            return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), len(self.log), top)
+            return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), self._turns, top)
         rows, best = [], []
         for scored in attacker.scores_of(sent):
             scores = self._checked(attacker, scored)[0][self._places]
-            order = np.lexsort((np.arange(len(scores)), -rounded(scores)))[:top]
+            order = np.lexsort((self._turns, -rounded(scores)))[:top]
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
+
+    @functools.cached_property
+    def _turns(self) -> Rows:
+        """Return for every row of our log when it is its turn among rows of equal scores: by lot, from what it says."""
+        return np.random.default_rng(0).permutation(len(self.log))[self._places]
 
     def _checked(self, attacker: Attacker, scored: Any) -> tuple[Floats, tuple[float, float]]:
         """Return scores in the order of the attackers' log, one for every row, and the lowest and the highest."""

@@ -219,17 +219,20 @@ def _count(scores, low, high, similarity, centers, log, own, better, tied):  # t
                         tied[i] += 1
 
 
-def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], size: int, top: int) -> tuple[Rows, Floats]:
-    """Return the ``top`` rows of the log that are most similar to each centroid, best first; ties to the lower row."""
+def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], turns: Rows, top: int) -> tuple[Rows, Floats]:
+    """Return the ``top`` rows of the log that are most similar to each centroid, best first.
+
+    ``turns`` has a number for every row: of level ones those with lower numbers come first.
+    """
     centers = _unit(centroids)
     rows, scores = np.empty((len(centers), 0), np.int64), np.empty((len(centers), 0))
-    for start in range(0, size, _SLAB):
-        slab = _unit(log_rows(start, min(start + _SLAB, size)))
+    for start in range(0, len(turns), _SLAB):
+        slab = _unit(log_rows(start, min(start + _SLAB, len(turns))))
         numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(centers), len(slab)))
         scores = np.concatenate([scores, centers @ slab.T], axis=1)
         rows = np.concatenate([rows, numbers], axis=1)
-        # Rounding apart, equal similarities are ties, and ties go by row.
-        order = np.lexsort((rows, -np.round(scores, 12)), axis=1)[:, :top]
+        # Rounding apart, equal similarities are ties.
+        order = np.lexsort((turns[rows], -np.round(scores, 12)), axis=1)[:, :top]
         rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
     for number, center in enumerate(centers):
         # The last bits of a product depend on its shape. One row at a time: the same for any other rows in the batch.

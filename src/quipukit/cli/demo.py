@@ -13,16 +13,18 @@ GRID = {
     "VickreyMhl": (9, 12, 14, 17),
     "TEM": (1, 1.5, 2, 3),
     "AEA": (2, 3, 4, 5),
+    "Cover": (50, 100, 200),
 }
 
 
 def demo(
     output: Path = typer.Option(Path("runs/demo"), "-o", "--output", help="Folder for the result and the report."),
 ) -> None:
-    """Run a small experiment on the built-in collection: four mechanisms, four settings each, and their report.
+    """Run a small experiment on the built-in collection: four published mechanisms, Cover, and their report.
 
-    Ten queries on private matters, ten variants each, 20 documents per variant, an attacker with a log of 15,000
-    queries. It takes about three minutes on two cores the first time, and resumes where it was stopped.
+    Ten queries on private matters, ten variants each, or as many as a group of Cover has; 10 documents per variant; an
+    attacker with a log of 15,000 queries, in which Cover hides. It takes about three minutes on two cores the first
+    time, and resumes where it was stopped.
 
     \b
     Example:
@@ -32,6 +34,6 @@ def demo(
     from quipukit.experiment.options import Options
 
     specs = [f"{name}@{value}" for name, values in GRID.items() for value in values]
-    say("ten queries on private matters, hidden by four mechanisms: what is still found, and who can still guess?")
-    options = Options(specs=tuple(expand(specs)), n=(10,), topics=10, depth=20, log_sample=15_000)
+    say("ten queries on private matters, hidden in five ways: what is still found, and who can still guess?")
+    options = Options(specs=tuple(expand(specs)), n=(10,), topics=10, depth=10, log_sample=15_000, pool="completed")
     execute(options, output)
