@@ -57,6 +57,27 @@ def test_a_further_mechanism_costs_its_own_cells(village: Path, whole: Whole) ->
     assert amounts(more)["rank the log"] == len(tiny.TOPICS) * 83
 
 
+def test_queries_of_sessions_are_counted_once_each_and_planted_ones_beside_the_originals(
+    village: Path, whole: Whole, tmp_path: Path
+) -> None:
+    file = tmp_path / "sessions.tsv"
+    first, second, third = list(tiny.TOPICS)[:3]
+    rows = [("s", 1, first), ("s", 2, second), ("t", 1, first), ("t", 2, third)]
+    file.write_text("sid\tposition\tqid\n" + "".join(f"{sid}\t{place}\t{qid}\n" for sid, place, qid in rows))
+    measured = len(tiny.SPECS)  # references have no sessions
+    given, planted = (estimate(options(village, sessions=one), whole.folder) for one in (str(file), "planted"))
+    assert amounts(given)["rank the log for sessions"] == 3 * measured * 83
+    assert amounts(given)["obfuscate queries of sessions"] == 0
+    assert "sessions: 2 given, of 4 queries in all" in given.caption()
+    topics = len(tiny.TOPICS)
+    assert amounts(planted)["rank the log for sessions"] == 5 * topics * measured * 83
+    words = sum(len(tokenize(query)) for query in tiny.TOPICS.values())
+    assert amounts(planted)["obfuscate queries of sessions"] == pytest.approx(4 * words * 3 * measured)
+    assert f"sessions: {topics} planted, of {5 * topics} queries in all" in planted.caption()
+    assert "rank the log for sessions" not in amounts(estimate(options(village), whole.folder))
+    assert planted.seconds > estimate(options(village), whole.folder).seconds
+
+
 def test_the_plan_in_words(village: Path) -> None:
     plan = estimate(options(village, specs=("CMP@5", "CMP@10", "CMP@0"), seeds=2, skip_invalid=True))
     caption = plan.caption()

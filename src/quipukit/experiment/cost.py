@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quipukit.attackers.base import Attacker
+from quipukit.attackers.planted import LENGTH
 from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.cells import AttackCell, Cell
@@ -14,6 +15,7 @@ from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
 from quipukit.experiment.stages.base import Context
 from quipukit.experiment.stages.growth import Growth
+from quipukit.experiment.stages.sessions import Sessions
 from quipukit.progress import ProgressListener, StageTimer
 from quipukit.text import tokenize
 
@@ -24,6 +26,7 @@ RATES = {"words": 30_000.0, "queries": 700.0, "documents": 75.0, "answers": 30_0
 # How many times longer a comparison takes than one of vectors: word by word, and by the law of a mechanism
 # (`python -m benchmarks attackers`; laws that are not in closed form take less).
 _BY_WORDS, _BY_LAW = 3.0, 75.0
+_IN_SESSIONS = 10.0  # `python -m benchmarks sessions`; many sets of texts at once take less
 
 # Share of the variants of a sweep that are new texts: strong noise repeats nothing, weak noise nearly everything.
 _NEW_TEXTS = 0.5
@@ -84,9 +87,21 @@ class Estimate:
             f"attacked by {_joined(plan.options.attackers)}",
             "times are for two cores, from measured rates; encoding, and attackers that know the mechanism, take most",
         ]
+        lines += self._sessions()
         lines += [f"over the network: {self._sent(name)}" for name in plan.options.remote]
         lines += self._log_ceiling()
         return "\n".join([*lines, *(f"left out: {refused['reason']}" for refused in plan.skipped)])
+
+    def _sessions(self) -> list[str]:
+        """Say how many sessions there are, and of how many queries."""
+        plan = self.plan
+        if plan.options.sessions is None:
+            return []
+        if plan.sessions is None:
+            count, queries, where = len(plan.queries), LENGTH * len(plan.queries), "planted"
+        else:
+            count, queries, where = plan.sessions["sid"].nunique(), len(plan.sessions), "given"
+        return [f"sessions: {count:,} {where}, of {queries:,} queries in all; up to three settings of a mechanism"]
 
     def _log_ceiling(self) -> list[str]:
         """Say what the log lets an attacker find at most, where it lacks originals and is not completed."""
@@ -165,7 +180,27 @@ def estimate(options: Options, folder: Path | None = None) -> Estimate:
             slower,
         ),
     ]
+    if pipeline.sessions.cells:
+        steps += _session_steps(pipeline.sessions, set(ready), tokens / max(1, len(plan.queries)))
     return Estimate(plan, len(ready), steps, len(sent) + _NEW_TEXTS * variants)
+
+
+def _session_steps(sessions: Sessions, ready: Collection[Cell], words: float) -> list[Step]:
+    """Return what sessions add: queries planted beside those of the experiment, and what was sent for each, ranked.
+
+    ``words`` is how many words a query has: planted ones are drawn when they are needed.
+    """
+    plan = sessions.plan
+    # What is not obfuscated yet has no key.
+    todo = [cell for cell in sessions.cells if cell not in ready or not sessions.has(cell)]
+    planted = (LENGTH - 1) * len(plan.queries) if plan.sessions is None else 0
+    asked = LENGTH * len(plan.queries) if plan.sessions is None else plan.sessions["qid"].nunique()
+    added = planted * words * sum(cell.setting.n for cell in todo)
+    ranked = asked * len(todo) * len(plan.log)
+    return [
+        Step("obfuscate queries of sessions", added, "words", not added),
+        Step("rank the log for sessions", ranked, "comparisons", True, "pairs", _IN_SESSIONS),
+    ]
 
 
 def _slowness(attacker: Attacker) -> float:
