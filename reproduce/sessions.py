@@ -111,21 +111,26 @@ def sticky(planted: Any, collection: Any, log: Any) -> None:
     import quipukit as qk
     from reproduce import sessions_sticky as part
 
-    five = {(k, further): part.risk_of(planted, k, log, further) for k in SIZES for further in (True, False)}
+    risks_of = {k: part.risk_of(planted, k, log) for k in SIZES}
     search = part.Search(collection, RERANKERS[0])
     original, rows = part.rows_of(planted, search)
     lines = ["## Sticky cover", "", STICKY.format(depth=part.DEPTH, reranker=search.reranker), ""]
-    lines += [*part.lines_of(original, rows, five), ""]
-    best = part.chosen(original, rows, five)
+    lines += [*part.lines_of(original, rows, risks_of), ""]
+    best = part.chosen(original, rows, risks_of)
     tried = sum(row.further for row in rows)
     if best is None:
         keep("sticky", [*lines, f"None of the {tried} settings with further nodes released reaches the goal."])
         return
-    lines += [CHOSEN.format(tried=tried, k=best.k, members=best.members or "all", seed=SEED), ""]
-    keep("sticky", [*lines, "**Unfinished: not confirmed on other sessions yet.**"])
+    lines += [CHOSEN.format(tried=tried, k=best.k, members=best.members or "all", seed=SEED), "", *part.CONFIRMED_HEAD]
     others = {seed: qk.plant_sessions(collection.queries(), log.texts, "minilm", 5, seed) for seed in part.CONFIRMED}
-    searches = [search, *(part.Search(collection, name) for name in RERANKERS[1:])]
-    keep("sticky", [*lines, *part.confirmed_lines(best, {SEED: planted, **others}, searches, log)])
+    plantings = {SEED: planted, **others}
+    found = {seed: part.risk_of(one, best.k, log) for seed, one in plantings.items()}
+    for name in RERANKERS:
+        search = search if name == search.reranker else part.Search(collection, name)
+        for seed, one in plantings.items():
+            lines.append(part.confirmed_line(best, seed, one, search, log, found[seed]))
+            keep("sticky", [*lines, "", "**Unfinished.**"])
+    keep("sticky", lines)
 
 
 PARTS = {"risks": risks, "controls": controls, "sticky": sticky}

@@ -21,7 +21,7 @@ REFUSED: "tuple[tuple[int, int | None], ...]" = (
     (2000, 100),
 )
 MOST_POOLED, MOST_FOUND, LEAST_UTILITY = 0.02, 0.20, 0.60  # the goal; utility as a share of the original's
-Risks = dict[tuple[int, bool], dict[int, tuple[float, float, float]]]  # by K and further, by length: with an interval
+Risks = dict[int, dict[int, tuple[float, float, float]]]  # by K and length: with an interval
 CONFIRMED = (8, 9, 10)  # seeds of planting that the setting was not chosen on
 
 
@@ -139,7 +139,7 @@ def row_of(
     return row, sent
 
 
-def risk_of(planted: Any, k: int, log: Any, further: bool = True) -> "dict[int, tuple[float, float, float]]":
+def risk_of(planted: Any, k: int, log: Any) -> "dict[int, tuple[float, float, float]]":
     """Return R@10 of the last queries after one query and after five, with intervals.
 
     What the attacker sees of a session are its new nodes, whichever representatives are sent: the whole lists are.
@@ -147,7 +147,7 @@ def risk_of(planted: Any, k: int, log: Any, further: bool = True) -> "dict[int, 
     import quipukit as qk
     from quipukit.mechanisms.sticky import StickyCover
 
-    cover = StickyCover(k=k, further=further)
+    cover = StickyCover(k=k)
     sent = qk.obfuscate(planted.queries, cover, 1, seed=7)
     ranks = qk.session_attack(sent, planted.queries, planted.sessions, log, mechanisms=[cover], lengths=(1, 5))
     risks = qk.session_risk(ranks).query("measure == 'R@10'")
@@ -161,14 +161,14 @@ def chosen(original: Found, rows: "list[Row]", risks: "Risks") -> Row | None:
         for row in rows
         if row.further
         and row.found.pooled <= MOST_POOLED
-        and risks[row.k, True][5][0] <= MOST_FOUND
+        and risks[row.k][5][0] <= MOST_FOUND
         and row.found.utility >= LEAST_UTILITY * original.utility
     ]
     return max(reached, key=lambda row: row.found.utility, default=None)
 
 
 def lines_of(original: Found, rows: "list[Row]", risks: "Risks") -> list[str]:
-    """Return the table of settings."""
+    """Return the table of settings; risks of those that refuse further nodes are in the first table of the page."""
     lines = [
         "| K | representatives sent | further nodes | nodes released | texts sent in a session | follow-ups answered "
         "locally | sessions under one node | nDCG@10 of the last query | share of the original's | ... where it is "
@@ -179,47 +179,45 @@ def lines_of(original: Found, rows: "list[Row]", risks: "Risks") -> list[str]:
     for row in rows:
         share = row.found.utility / original.utility
         counts = row.found.pooled <= MOST_POOLED
-        one, five = (risks[row.k, row.further][length][0] for length in (1, 5))
+        one, five = (risks[row.k][length][0] for length in (1, 5))
         reached = row.further and counts and share >= LEAST_UTILITY and five <= MOST_FOUND
+        shown = f"{one:.2f} | {five:.2f}" if row.further else " | "
         lines.append(
             f"| {row.k} | {row.members or 'all'} | {'released' if row.further else 'refused'} | {row.nodes:.2f} | "
             f"{row.texts:,.0f} | {row.local:.2f} | {_number(row.stayed)} | {row.found} | {share:.0%} | "
             f"{_number(row.local_utility)} | {row.found.pooled:.2%}{'' if counts else ' (too much)'} | "
-            f"{one:.2f} | {five:.2f} | "
-            f"{'reached' if reached else ''} |"
+            f"{shown} | {'reached' if reached else ''} |"
         )
     return lines
 
 
-def confirmed_lines(row: Row, plantings: "dict[int, Any]", searches: "list[Search]", log: Any) -> list[str]:
-    """Return the chosen setting on every planting and with every model, beside references that pool as much."""
-    lines = [
-        "| planting | re-ranked by | R@10, five | nDCG@10 | share of the original's | pooled | original, as many "
-        "documents | random texts of the log, as many | goal |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for seed, planted in plantings.items():
-        risk, low, high = risk_of(planted, row.k, log)[5]
-        asked = asked_in(planted)
-        for search in searches:
-            original = search.found({sid: [texts[-1]] for sid, texts in asked.items()}, last_of(asked))
-            made, sent = row_of(asked, search, row.k, row.members, True)
-            as_many = {sid: [texts[-1]] for sid, texts in asked.items()}
-            deeper = search.found(as_many, last_of(asked), round(made.found.documents))
-            rng = np.random.default_rng(seed)
-            drawn = {
-                sid: [log.texts[place] for place in rng.choice(len(log), len(own), replace=False)]
-                for sid, own in sent.items()
-            }
-            random = search.found(drawn, last_of(asked))
-            share = made.found.utility / original.utility
-            reached = risk <= MOST_FOUND and share >= LEAST_UTILITY and made.found.pooled <= MOST_POOLED
-            lines.append(
-                f"| {seed} | `{search.reranker}` | {risk:.2f} ({low:.2f} to {high:.2f}) | {made.found} | {share:.0%} | "
-                f"{made.found.pooled:.2%} | {deeper.utility:.3f} ({deeper.pooled:.2%}) | {random.utility:.3f} "
-                f"({random.pooled:.2%}) | {'reached' if reached else 'missed'} |"
-            )
-    return lines
+CONFIRMED_HEAD = (
+    "| planting | re-ranked by | R@10, five | nDCG@10 | share of the original's | pooled | original, as many "
+    "documents | random texts of the log, as many | goal |",
+    "|---|---|---|---|---|---|---|---|---|",
+)
+
+
+def confirmed_line(row: Row, seed: int, planted: Any, search: Search, log: Any, risks: Any) -> str:
+    """Return the chosen setting on a planting, beside references that pool about as much."""
+    risk, low, high = risks[5]
+    asked = asked_in(planted)
+    alone = {sid: [texts[-1]] for sid, texts in asked.items()}
+    original = search.found(alone, last_of(asked))
+    made, sent = row_of(asked, search, row.k, row.members, True)
+    deeper = search.found(alone, last_of(asked), round(made.found.documents))
+    rng = np.random.default_rng(seed)
+    drawn = {
+        sid: [log.texts[place] for place in rng.choice(len(log), len(own), replace=False)] for sid, own in sent.items()
+    }
+    random = search.found(drawn, last_of(asked))
+    share = made.found.utility / original.utility
+    reached = risk <= MOST_FOUND and share >= LEAST_UTILITY and made.found.pooled <= MOST_POOLED
+    return (
+        f"| {seed} | `{search.reranker}` | {risk:.2f} ({low:.2f} to {high:.2f}) | {made.found} | {share:.0%} | "
+        f"{made.found.pooled:.2%} | {deeper.utility:.3f} ({deeper.pooled:.2%}) | {random.utility:.3f} "
+        f"({random.pooled:.2%}) | {'reached' if reached else 'missed'} |"
+    )
 
 
 def _number(value: float) -> str:

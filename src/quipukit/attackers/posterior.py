@@ -15,6 +15,8 @@ def over_positions(table: Floats, local: Rows) -> Floats:
 
 def log_mean_exp(rows: Floats) -> Floats:
     """Return the logarithm of the mean of exponentials, column by column."""
+    if len(rows) == 1:
+        return rows[0]
     top = rows.max(axis=0)
     mean: Floats = top + np.log(np.exp(rows - top).mean(axis=0))
     return mean
