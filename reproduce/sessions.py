@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,8 +21,7 @@ PAGE = ROOT / "docs" / "sessions_measured.md"
 KEPT = ROOT / ".cache" / "reproduce" / "sessions"
 N = 50
 SEED = 7
-SIZES = (50, 100, 200, 500, 1000, 2000)
-RERANKERS = ("static", "minilm")
+SIZES = (50, 100, 200, 500, 1000)
 # Settings in one entry are obfuscated together: those of one kind of noise share their draws, which takes less time.
 SPECS = (
     *(("CMP@5", "CMP@10", "CMP@15"), ("VickreyMhl@10",), ("CusText@5",), ("SanText@5",), ("TEM@5",), ("WBB@5",)),
@@ -33,7 +33,9 @@ def main() -> None:
     """Plant, run the parts, and write the page after each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all where none is given")
-    chosen = parser.parse_args().parts
+    parser.add_argument("--rerankers", nargs="+", default=["static"], help="models that confirm the chosen setting")
+    options = parser.parse_args()
+    chosen = options.parts
     for name in chosen:
         if name not in PARTS:
             parser.error(f"there is no part {name!r}; choose from {', '.join(PARTS)}")
@@ -45,7 +47,7 @@ def main() -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     for name in chosen or PARTS:
         start = time.monotonic()
-        PARTS[name](planted, collection, log)
+        PARTS[name](planted, collection, log, options.rerankers)
         print(f"{name}: {time.monotonic() - start:,.0f} s", file=sys.stderr, flush=True)
     write_page(planted, log)
 
@@ -66,7 +68,7 @@ def write_page(planted: Any, log: Any) -> None:
 # --- parts ---
 
 
-def risks(planted: Any, collection: Any, log: Any) -> None:
+def risks(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
     """Attack the sessions as every mechanism sends them."""
     import quipukit as qk
     from quipukit.mechanisms.cover import Cover
@@ -99,20 +101,20 @@ def risk_line(name: str, table: pd.DataFrame, seconds: float) -> str:
     return f"| {name} | {' | '.join(cells)} | {seconds:.0f} s |"
 
 
-def controls(planted: Any, collection: Any, log: Any) -> None:
+def controls(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
     """Check the attacker where nothing is to be found."""
     from reproduce.sessions_controls import lines_of
 
     keep("controls", ["## Controls", "", *lines_of(planted, log)])
 
 
-def sticky(planted: Any, collection: Any, log: Any) -> None:
+def sticky(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
     """Search with sticky covers, choose a setting, and confirm it on other plantings and with another model."""
     import quipukit as qk
     from reproduce import sessions_sticky as part
 
-    risks_of = {k: part.risk_of(planted, k, log) for k in SIZES}
-    search = part.Search(collection, RERANKERS[0])
+    risks_of = {k: part.risk_of(planted, k, log) for k in sorted({k for k, _ in part.SETTINGS})}
+    search = part.Search(collection, rerankers[0])
     original, rows = part.rows_of(planted, search)
     lines = ["## Sticky cover", "", STICKY.format(depth=part.DEPTH, reranker=search.reranker), ""]
     lines += [*part.lines_of(original, rows, risks_of), ""]
@@ -125,7 +127,7 @@ def sticky(planted: Any, collection: Any, log: Any) -> None:
     others = {seed: qk.plant_sessions(collection.queries(), log.texts, "minilm", 5, seed) for seed in part.CONFIRMED}
     plantings = {SEED: planted, **others}
     found = {seed: part.risk_of(one, best.k, log) for seed, one in plantings.items()}
-    for name in RERANKERS:
+    for name in rerankers:
         search = search if name == search.reranker else part.Search(collection, name)
         for seed, one in plantings.items():
             lines.append(part.confirmed_line(best, seed, one, search, log, found[seed]))

@@ -8,7 +8,7 @@ import pandas as pd
 
 SEED = 7
 FROM_LOG = 400  # sessions whose last query is drawn from the log
-REPEATED = (7, 8, 9, 10, 11)  # seeds of random groups and exchanges
+REPEATED = (7, 8, 9)  # seeds of random groups and exchanges
 UNLIKE = 0.1  # share of the other sessions, the least similar ones, that earlier queries are taken from
 
 

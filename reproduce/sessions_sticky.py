@@ -22,7 +22,7 @@ REFUSED: "tuple[tuple[int, int | None], ...]" = (
 )
 MOST_POOLED, MOST_FOUND, LEAST_UTILITY = 0.02, 0.20, 0.60  # the goal; utility as a share of the original's
 Risks = dict[int, dict[int, tuple[float, float, float]]]  # by K and length: with an interval
-CONFIRMED = (8, 9, 10)  # seeds of planting that the setting was not chosen on
+CONFIRMED = (8, 9)  # seeds of planting that the setting was not chosen on
 
 
 @dataclass

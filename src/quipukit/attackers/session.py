@@ -11,7 +11,7 @@ in common needs no term of its own.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,11 @@ from quipukit.vectors.store import Vectors
 
 _RANKED = 1000  # candidates for the last query that are ranked anew; all others keep their order behind them
 _PLAUSIBLE = 200  # candidates for an earlier query
-_LEVEL = 2000  # where more candidates than that are level, some of them stand for all
+_LEVEL = 4000  # where more candidates for an earlier query than that are level, some of them stand for all
+_LEVEL_LAST = 20_000  # and for the last query: one that is left out is not found
+_SOME = 2000  # as many
+_STEP = 1024  # candidates for the last query that are compared with those for an earlier one at a time
+_SHARED = 64  # earlier sets of texts for which what was computed is kept for further sessions
 _REACH = 25.0  # nats: what is less plausible than the best by more has no weight
 _BLOCK = 16  # sets of texts that are compared with the log at a time
 
@@ -81,7 +85,7 @@ class Session(Attacker):
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score setting by setting: the earlier queries first, each set of texts once."""
         for setting, some in itertools.groupby(batch, lambda one: one.setting):
-            own = list(some)
+            own = [_in_order(one) for one in some]
             distinct = dict.fromkeys(texts for one in own for texts in one.earlier)
             # By length: laws of words look at the queries of one length, and share what those need.
             texts = sorted(distinct, key=lambda texts: (len(texts[0].split()), texts))
@@ -91,8 +95,10 @@ class Session(Attacker):
     def _scored(self, batch: Sequence[Sent], plausible: "dict[tuple[str, ...], Candidates]") -> Iterator[Floats]:
         """Score the last queries; those that follow one another and differ in what came before share their posterior.
 
-        Rows that Bayes finds possible come before all others, whatever the session says.
+        Rows that Bayes finds possible come before all others, whatever the session says. Sessions of covers share
+        their sets of texts: what relates two of them is computed once.
         """
+        known: dict[tuple[str, ...], Floats] = {}  # how every row is related to an earlier set; nan where not known
         runs = [list(run) for _, run in itertools.groupby(batch, lambda one: one.texts)]
         for start in range(0, len(runs), _BLOCK):
             some = runs[start : start + _BLOCK]
@@ -101,21 +107,34 @@ class Session(Attacker):
 
             def scored(pair: "tuple[list[Sent], tuple[Floats, Candidates]]") -> list[Floats]:
                 run, (scores, candidates) = pair
-                vectors = self._unit(candidates.rows)
                 earlier = dict.fromkeys(texts for one in run for texts in one.earlier)
-                related = {texts: self._related(vectors, plausible[texts]) for texts in earlier}
+                related = {}
+                for texts in earlier:
+                    sums = known.setdefault(texts, np.full(len(scores), np.nan))
+                    missing = candidates.rows[np.isnan(sums[candidates.rows])]
+                    if len(missing):
+                        sums[missing] = self._related(self._unit(missing), plausible[texts])
+                    related[texts] = sums[candidates.rows]
                 highest = highest_of_others(scores, candidates.rows) if earlier else None
                 return [_with_earlier(one, scores, candidates, related, highest) for one in run]
 
             yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
+            for texts in list(known)[:-_SHARED]:
+                del known[texts]
 
     def _related(self, vectors: NDArray[np.float32], earlier: Candidates) -> Floats:
         """Return log sum over b of w(b) exp(sharpness cos(a, b)) for candidates a."""
         if not len(earlier.rows):
             return np.zeros(len(vectors))
-        terms = np.float32(self.sharpness) * (vectors @ self._unit(earlier.rows).T) + earlier.weights.astype(np.float32)
-        top = terms.max(axis=1, keepdims=True)
-        related: Floats = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1, dtype=np.float64))
+        others = np.float32(self.sharpness) * self._unit(earlier.rows).T
+        weights, related = earlier.weights.astype(np.float32), np.empty(len(vectors))
+        for start in range(0, len(vectors), _STEP):
+            terms = vectors[start : start + _STEP] @ others
+            terms += weights
+            top = terms.max(axis=1, keepdims=True)
+            terms -= top
+            sums = np.exp(terms, out=terms).sum(axis=1, dtype=np.float64)
+            related[start : start + _STEP] = top[:, 0] + np.log(sums)
         return related
 
     # --- one query at a time ---
@@ -140,9 +159,9 @@ class Session(Attacker):
         for law in both:
             if law is None:
                 own = next(guesses)
-                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf)
+                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf, _LEVEL_LAST)
             else:
-                yield law[0], best_of(*law[1], _RANKED, np.inf)
+                yield law[0], best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST)
 
     def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
         if not batch:
@@ -155,6 +174,11 @@ class Session(Attacker):
 
     def _unit(self, rows: Rows) -> NDArray[np.float32]:
         return unit(self._quia.log_vectors[rows])
+
+
+def _in_order(one: Sent) -> Sent:
+    """Return the same with the texts of each query sorted: their order says nothing, and equal sets become one."""
+    return replace(one, texts=tuple(sorted(one.texts)), earlier=tuple(tuple(sorted(texts)) for texts in one.earlier))
 
 
 def _with_earlier(
@@ -172,10 +196,10 @@ def _with_earlier(
     return rescored(scores, candidates.rows, total, highest)
 
 
-def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH) -> Candidates:
+def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH, level: int = _LEVEL) -> Candidates:
     """Return the rows with the highest weights: ``most`` of them, and those that are level with the last of these.
 
-    Where very many are level, some stand for all: they are spread evenly over the log, whose order says nothing.
+    Where more than ``level`` are, some stand for all: they are spread evenly over the log, whose order says nothing.
 
     >>> best_of(np.arange(5), np.log([4.0, 1, 1, 1, 0.5]), 2).rows.tolist()
     [0, 1, 2, 3]
@@ -184,8 +208,8 @@ def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH) -> Ca
         bar = np.partition(weights, len(weights) - most)[len(weights) - most]
         kept = weights >= max(bar, weights.max() - reach)
         rows, weights = rows[kept], weights[kept]
-        if len(rows) > max(most, _LEVEL):
-            some = np.linspace(0, len(rows) - 1, max(most, _LEVEL)).astype(np.int64)
+        if len(rows) > max(most, level):
+            some = np.linspace(0, len(rows) - 1, max(most, _SOME)).astype(np.int64)
             rows, weights = rows[some], weights[some]
     return Candidates(rows, weights)
 
