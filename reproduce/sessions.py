@@ -2,11 +2,12 @@
 
 ``python -m reproduce.sessions`` needs nothing but the package: a session for each of the built-in queries, of five
 queries from the built-in log, of which the last is judged. The log and the documents that are found are encoded with
-MiniLM, once. ``python -m reproduce.sessions risks`` runs one part (risks, controls, sticky); the page shows what has
-been run, each part as it was written last.
+MiniLM, once. ``python -m reproduce.sessions risks`` runs one part (risks, controls, sticky, confirm); the page shows
+what has been run, each part as it was written last.
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -24,8 +25,8 @@ SEED = 7
 SIZES = (50, 100, 200, 500, 1000)
 # Settings in one entry are obfuscated together: those of one kind of noise share their draws, which takes less time.
 SPECS = (
-    *(("CMP@5", "CMP@10", "CMP@15"), ("VickreyMhl@10",), ("CusText@5",), ("SanText@5",), ("TEM@5",), ("WBB@5",)),
-    *(("AEA@3",), ("QueryExp@20",), ("Decoys@50",)),
+    *(("Decoys@50",), ("CusText@5",), ("WBB@5",), ("TEM@5",), ("SanText@5",), ("QueryExp@20",), ("AEA@3",)),
+    *(("CMP@5", "CMP@10", "CMP@15"), ("VickreyMhl@10",)),
 )
 
 
@@ -69,29 +70,33 @@ def write_page(planted: Any, log: Any) -> None:
 
 
 def risks(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
-    """Attack the sessions as every mechanism sends them."""
+    """Attack the sessions as every mechanism sends them; what the same code has measured is not measured again."""
     import quipukit as qk
     from quipukit.mechanisms.cover import Cover
     from quipukit.mechanisms.sticky import StickyCover
+    from quipukit.source_hash import source_hash
 
     sticky = [StickyCover(k=k, further=further) for further in (True, False) for k in SIZES]
     covers = [*(Cover(k=k) for k in (50, 100, 200)), *sticky]
-    groups = [*([one] for one in covers), *([qk.mechanism(spec) for spec in specs] for specs in SPECS)]
-    lines = ["## Risk against the length of a session", "", RISKS, ""]
-    lines += ["| setting | 1 | 2 | 3 | 5 | clock |", "|---|---|---|---|---|---|"]
-    for number, mechanisms in enumerate(groups, 1):
+    groups = [*([qk.mechanism(spec) for spec in specs] for specs in SPECS), *([one] for one in covers)]
+    code = source_hash("quipukit.attackers.sessions", "quipukit.obfuscation")
+    names = [f"{one.spec!r}-{code[:16]}.txt" for group in groups for one in group]
+    for mechanisms in groups:
+        files = [KEPT / f"{one.spec!r}-{code[:16]}.txt" for one in mechanisms]
+        if all(file.is_file() for file in files):
+            continue
         sent = qk.obfuscate(planted.queries, mechanisms, N, seed=SEED, noise="common")
-        for one in mechanisms:
+        for one, file in zip(mechanisms, files, strict=True):
             start = time.monotonic()
             own = sent[(sent["mechanism"] == one.spec.family) & (sent["value"] == one.value)]
             ranks = qk.session_attack(own, planted.queries, planted.sessions, log, mechanisms=[one])
-            lines.append(risk_line(repr(one.spec), qk.session_risk(ranks), time.monotonic() - start))
-            print(lines[-1], file=sys.stderr, flush=True)
-        left = len(groups) - number
-        keep(
-            "risks",
-            [*lines, *([f"\n**Unfinished: {left} of {len(groups)} groups of settings are missing.**"] * bool(left))],
-        )
+            line = risk_line(repr(one.spec), qk.session_risk(ranks), time.monotonic() - start)
+            print(line, file=sys.stderr, flush=True)
+            file.write_text(line, encoding="utf-8")
+        lines = [(KEPT / name).read_text(encoding="utf-8") for name in names if (KEPT / name).is_file()]
+        left = len(names) - len(lines)
+        told = [f"\n**Unfinished: {left} of {len(names)} settings are missing.**"] * bool(left)
+        keep("risks", ["## Risk against the length of a session", "", RISKS, "", *RISK_HEAD, *lines, *told])
 
 
 def risk_line(name: str, table: pd.DataFrame, seconds: float) -> str:
@@ -109,8 +114,7 @@ def controls(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]"
 
 
 def sticky(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
-    """Search with sticky covers, choose a setting, and confirm it on other plantings and with another model."""
-    import quipukit as qk
+    """Search with sticky covers, and choose a setting."""
     from reproduce import sessions_sticky as part
 
     risks_of = {k: part.risk_of(planted, k, log) for k in sorted({k for k, _ in part.SETTINGS})}
@@ -123,19 +127,33 @@ def sticky(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") 
     if best is None:
         keep("sticky", [*lines, f"None of the {tried} settings with further nodes released reaches the goal."])
         return
-    lines += [CHOSEN.format(tried=tried, k=best.k, members=best.members or "all", seed=SEED), "", *part.CONFIRMED_HEAD]
+    told = CHOSEN.format(tried=tried, k=best.k, members=best.members or "all", seed=SEED)
+    keep("sticky", [*lines, told])
+    (KEPT / "chosen.json").write_text(json.dumps([best.k, best.members]), encoding="utf-8")
+
+
+def confirm(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
+    """Repeat the setting that `sticky` chose on other sessions, and with every model that is named."""
+    import quipukit as qk
+    from reproduce import sessions_sticky as part
+
+    if not (KEPT / "chosen.json").is_file():
+        sys.exit("confirm needs the choice of the part sticky; run it first")
+    k, members = json.loads((KEPT / "chosen.json").read_text(encoding="utf-8"))
     others = {seed: qk.plant_sessions(collection.queries(), log.texts, "minilm", 5, seed) for seed in part.CONFIRMED}
-    plantings = {SEED: planted, **others}
-    found = {seed: part.risk_of(one, best.k, log) for seed, one in plantings.items()}
+    found: dict[int, Any] = {}
+    lines = [CONFIRMED, "", *part.CONFIRMED_HEAD]
     for name in rerankers:
-        search = search if name == search.reranker else part.Search(collection, name)
-        for seed, one in plantings.items():
-            lines.append(part.confirmed_line(best, seed, one, search, log, found[seed]))
-            keep("sticky", [*lines, "", "**Unfinished.**"])
-    keep("sticky", lines)
+        search = part.Search(collection, name)
+        for seed, one in {**others, SEED: planted}.items():
+            found[seed] = found.get(seed) or part.risk_of(one, k, log)
+            lines.append(part.confirmed_line(k, members, seed, one, search, log, found[seed]))
+            print(lines[-1], file=sys.stderr, flush=True)
+            keep("confirm", [*lines, "\n**Unfinished.**"])
+    keep("confirm", lines)
 
 
-PARTS = {"risks": risks, "controls": controls, "sticky": sticky}
+PARTS = {"risks": risks, "controls": controls, "sticky": sticky, "confirm": confirm}
 HEAD = """# Sessions, measured
 
 Written by `python -m reproduce.sessions`. {sessions} planted sessions of five queries: a judged query of the
@@ -148,6 +166,7 @@ RISKS = (
     f"N = {N}, where the mechanism does not say itself how much is sent; settings of CMP share their draws of noise. "
     "*clock*: the attack at all four lengths, on two shared cores."
 )
+RISK_HEAD = ("| setting | 1 | 2 | 3 | 5 | clock |", "|---|---|---|---|---|---|")
 STICKY = (
     "Utility is that of the last query over all sessions: BM25, depth {depth}, re-ranked by `{reranker}` on the user's "
     "side over everything fetched in the session; a refused query counts 0. Of a node all queries are sent, or as many "
@@ -157,10 +176,12 @@ STICKY = (
 )
 CHOSEN = (
     "Of {tried} settings with further nodes released, K = {k} with {members} representatives has the highest utility "
-    "among those that reach the goal on planting {seed}. The choice was made on these sessions, so it is repeated on "
-    "others: the same last queries after other earlier ones. Beside it are two references that pool about as much: "
-    "the original query searched deeper, which hides nothing, and as many random texts of the log, which find by "
-    "their number alone."
+    "among those that reach the goal on planting {seed}."
+)
+CONFIRMED = (
+    "The setting was chosen on these sessions, so it is repeated on others: the same last queries after other earlier "
+    "ones (another seed of planting). Beside it are two references that pool about as much: the original query "
+    "searched deeper, which hides nothing, and as many random texts of the log, which find by their number alone."
 )
 
 if __name__ == "__main__":

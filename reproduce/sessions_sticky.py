@@ -120,19 +120,20 @@ def row_of(
 
     partition = load_partition()
     sent: dict[str, list[str]] = {}
-    local, nodes, local_last = [], [], set()
+    local, nodes, texts_sent, local_last = [], [], [], set()
     for sid, texts in asked.items():
         client = StickyClient(partition, k, members, lambda query: further)
         steps = [client.ask(text) for text in texts]
         local.append([step.local for step in steps[1:]])
         nodes.append(len(client.released))
+        texts_sent.append(sum(len(step.sends) for step in steps))
         if steps[-1].local:
             local_last.add(sid)
         sent[sid] = [] if steps[-1].refused else [text for step in steps for text in step.sends]
     row = Row(
         *(k, members, further, search.found(sent, last_of(asked)), float(np.mean(local)), float(np.mean(nodes))),
         stayed=float(np.mean(np.array(nodes) == 1)) if further else float("nan"),
-        texts=float(np.mean([len(texts) for texts in sent.values()])),
+        texts=float(np.mean(texts_sent)),
     )
     if further and local_last:
         row.local_utility = search.found({sid: sent[sid] for sid in local_last}, last_of(asked)).utility
@@ -198,13 +199,13 @@ CONFIRMED_HEAD = (
 )
 
 
-def confirmed_line(row: Row, seed: int, planted: Any, search: Search, log: Any, risks: Any) -> str:
-    """Return the chosen setting on a planting, beside references that pool about as much."""
+def confirmed_line(k: int, members: int | None, seed: int, planted: Any, search: Search, log: Any, risks: Any) -> str:
+    """Return a setting on a planting, beside references that pool about as much."""
     risk, low, high = risks[5]
     asked = asked_in(planted)
     alone = {sid: [texts[-1]] for sid, texts in asked.items()}
     original = search.found(alone, last_of(asked))
-    made, sent = row_of(asked, search, row.k, row.members, True)
+    made, sent = row_of(asked, search, k, members, True)
     deeper = search.found(alone, last_of(asked), round(made.found.documents))
     rng = np.random.default_rng(seed)
     drawn = {
