@@ -94,8 +94,8 @@ def risks(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -
             print(line, file=sys.stderr, flush=True)
             file.write_text(line, encoding="utf-8")
         lines = [(KEPT / name).read_text(encoding="utf-8") for name in names if (KEPT / name).is_file()]
-        left = len(names) - len(lines)
-        told = [f"\n**Unfinished: {left} of {len(names)} settings are missing.**"] * bool(left)
+        missing = [name.rsplit("-", 1)[0] for name in names if not (KEPT / name).is_file()]
+        told = [f"\n**Not measured yet: {', '.join(missing)}.**"] if missing else []
         keep("risks", ["## Risk against the length of a session", "", RISKS, "", *RISK_HEAD, *lines, *told])
 
 
