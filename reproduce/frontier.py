@@ -42,6 +42,7 @@ class Setup:
     qrels: str | None = None
     n: int = 50
     ours: tuple[str, ...] = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
+    shallow: tuple[str, ...] = ()  # with fewer results of each, where that keeps them within 2 %
     encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
     title: str = ""
 
@@ -52,6 +53,7 @@ SETUPS = {
         str(LOG),
         str(DATA / "dl19" / "topics.tsv"),
         str(DATA / "dl19" / "qrels.txt"),
+        shallow=("Cover@100",),
         encoder="minilm",
         title="DL'19, 31,249 passages of MS MARCO",
     ),
@@ -64,7 +66,8 @@ SETUPS = {
     ),
     "wordnet": Setup("wordnet", "wordnet", title="the built-in collection, 117,659 entries of WordNet"),
 }
-RUNS_OF = ("in", "out", "few")
+DEPTH, SHALLOW = 10, 6
+RUNS_OF = ("in", "out", "few")  # and, where a setup has shallow ones, "shallow in" and "shallow out"
 
 
 def main(names: list[str]) -> None:
@@ -77,12 +80,17 @@ def main(names: list[str]) -> None:
 
     with ProgressView() as view:
         for name in names or SETUPS:
-            for where in RUNS_OF:
+            for where in runs_of(SETUPS[name]):
                 start = time.monotonic()
                 run(options_of(SETUPS[name], where), RUNS / name / where, listener=view)
                 print(f"== {name}, {where}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
     PAGE.write_text(page(), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}; the runs are in {RUNS.relative_to(ROOT)}", file=sys.stderr)
+
+
+def runs_of(setup: Setup) -> tuple[str, ...]:
+    """Return the names of a collection's experiments."""
+    return (*RUNS_OF, *(("shallow in", "shallow out") if setup.shallow else ()))
 
 
 def options_of(setup: Setup, where: str) -> Any:
@@ -91,16 +99,16 @@ def options_of(setup: Setup, where: str) -> Any:
     from quipukit.experiment.options import Options
     from quipukit.retrieval.system import SystemSpec
 
-    specs = {"in": (*PUBLISHED, *setup.ours), "out": setup.ours, "few": PUBLISHED}[where]
+    specs = {"in": (*PUBLISHED, *setup.ours), "out": setup.ours, "few": PUBLISHED}.get(where, setup.shallow)
     return Options(
         collection=setup.collection,
         queries=setup.queries,
         qrels=setup.qrels,
         log=setup.log,
-        pool=str(pool_file(setup, "out" if where == "out" else "in")),
+        pool=str(pool_file(setup, "out" if where.endswith("out") else "in")),
         specs=tuple(expand(specs)),
         n=(FEW if where == "few" else setup.n,),
-        depth=10,
+        depth=SHALLOW if where.startswith("shallow") else DEPTH,
         encoder=setup.encoder,
         systems=(SystemSpec("bm25", setup.encoder),),
         attackers=ATTACKERS,
@@ -148,34 +156,40 @@ def page() -> str:
 
     lines = [_HEAD]
     for name, setup in SETUPS.items():
-        folders = [RUNS / name / where for where in RUNS_OF]
-        if all((folder / "manifest.json").is_file() for folder in folders):
-            lines += _section(setup, *(Result.load(folder) for folder in folders))
+        folders = {where: RUNS / name / where for where in runs_of(setup)}
+        if all((folder / "manifest.json").is_file() for folder in folders.values()):
+            lines += _section(setup, {where: Result.load(folder) for where, folder in folders.items()})
     return "\n".join(lines) + "\n"
 
 
-def _section(setup: Setup, inside: Any, outside: Any, few: Any) -> list[str]:
-    tables = [_settings(result) for result in (inside, outside, few)]
-    own, other = tables[0], tables[1]
-    best = float(own.loc["Identity", "utility"])
+def _section(setup: Setup, results: dict[str, Any]) -> list[str]:
+    tables = {where: _settings(result, where) for where, result in results.items()}
+    best = float(tables["in"].loc["Identity", "utility"])
+    inside = _joined(tables, ("in", "shallow in"))
+    outside = _joined(tables, ("out", "shallow out"))
+    published = _joined(tables, ("few",))
     ranker = {"minilm": "MiniLM"}.get(setup.encoder, "static word vectors")
     lines = [
         f"## {setup.title[0].upper()}{setup.title[1:]}",
         "",
-        f"{len(inside.queries)} queries. BM25 to depth 10, re-ranked by {ranker} on the user's side: the original "
-        f"finds {best:.3f} (nDCG@10). {setup.n} variants, where the mechanism does not say itself how many it sends.",
+        f"{len(results['in'].queries)} queries. BM25 to depth {DEPTH}, re-ranked by {ranker} on the user's side: the "
+        f"original finds {best:.3f} (nDCG@10). {setup.n} variants, where the mechanism does not say itself how many it "
+        "sends.",
         "",
         *_TABLE,
+        *(_line(str(name), row, best) for table in (inside, published) for name, row in table.iterrows()),
+        *("", "Outside the pool:", "", *_TABLE),
+        *(_line(str(name), row, best) for name, row in outside.iterrows()),
     ]
-    lines += [_line(f"{name}", row, best) for name, row in own.iterrows() if name not in ("Identity", "Random")]
-    lines += [
-        _line(f"{name}, {FEW} variants", row, best)
-        for name, row in tables[2].iterrows()
-        if name not in ("Identity", "Random")
-    ]
-    lines += ["", "Outside the pool:", "", *_TABLE]
-    lines += [_line(f"{name}", row, best) for name, row in other.iterrows() if name not in ("Identity", "Random")]
-    return [*lines, "", *_mixture(own, other, best), "", *_frontier(own, tables[2]), ""]
+    return [*lines, "", *_mixture(inside, outside, best), "", *_frontier(inside, published), ""]
+
+
+def _joined(tables: "dict[str, pd.DataFrame]", names: tuple[str, ...]) -> "pd.DataFrame":
+    """Return the settings of some experiments, without references."""
+    import pandas as pd
+
+    both = pd.concat([tables[name] for name in names if name in tables])
+    return both[~both["reference"]]
 
 
 def _line(name: str, row: Any, best: float) -> str:
@@ -209,21 +223,20 @@ def _mixture(inside: "pd.DataFrame", outside: "pd.DataFrame", best: float) -> li
     return lines
 
 
-def _frontier(own: "pd.DataFrame", few: "pd.DataFrame") -> list[str]:
+def _frontier(*tables: "pd.DataFrame") -> list[str]:
     """Return which settings no other one beats, all numbers of variants together."""
     import pandas as pd
 
     from quipukit.measures.frontier import pareto
 
-    few = few.rename(index=lambda name: f"{name}, {FEW} variants")
-    both = pd.concat([own, few])
-    both = both[~both["reference"] & ~both["pools_much"]]
+    both = pd.concat(tables)
+    both = both[~both["pools_much"]]
     kept = both[pareto(both["risk"].to_numpy(float), both["utility"].to_numpy(float))].sort_values("risk")
     names = ", ".join(f"{name} ({row['risk']:.3f}, {row['utility']:.3f})" for name, row in kept.iterrows())
     return [f"On the frontier, of what counts (R@10, nDCG@10), queries in the pool: {names}."]
 
 
-def _settings(result: Any) -> "pd.DataFrame":
+def _settings(result: Any, where: str) -> "pd.DataFrame":
     """Return every setting by its name: what places it on the frontier, and which attacker is strongest."""
     from quipukit.measures.strongest import strongest_names
     from quipukit.report.frontier import frontier_frame
@@ -235,7 +248,8 @@ def _settings(result: Any) -> "pd.DataFrame":
     names = strongest_names(scores[(scores["side"] == "risk") & (scores["measure"] == "R@10")])
     keys = ["mechanism", "value"]
     table = table.merge(names[[*keys, "attacker"]].rename(columns={"attacker": "strongest"}), on=keys, how="left")
-    return table.set_index("name")
+    beside = {"few": f", {FEW} variants"}.get(where, f", depth {SHALLOW}" if where.startswith("shallow") else "")
+    return table.set_index(table["name"].where(table["reference"], table["name"] + beside))
 
 
 def _interval(row: Any, side: str) -> str:
