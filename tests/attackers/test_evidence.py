@@ -118,29 +118,33 @@ def test_options_that_contradict_each_other():
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("spec", ["CMP@6", "VickreyCMP@40", "TEM@3"])
-def test_laws_that_cannot_matter_are_left_out_without_a_trace(families, monkeypatch, spec):
-    """Bounds in place of sums change no score, and far from all sums are computed."""
-    texts = tuple(qk.obfuscate([LOG[3]], qk.mechanism(spec, vectors=small.vectors()), n=10, seed=5)["query"])
-    some = [families[name][::3] for name in ("CMP", "VickreyCMP", "TEM")]
-    summed = []
-    every = NoiseLaw.normalization
-    monkeypatch.setattr(NoiseLaw, "normalization", lambda *args: (summed.append(len(args[-1])), every(*args))[1])
-    scores, _ = posterior_over_laws(some, texts, FLAT)
-    pruned = sum(summed)
-    summed.clear()
-    monkeypatch.setattr("quipukit.attackers.evidence.NOTHING", np.inf)
-    assert np.array_equal(scores, posterior_over_laws(some, texts, FLAT)[0])
-    assert pruned < sum(summed) / 2
-
-
-@pytest.mark.heavy
 @pytest.mark.parametrize("place", [0, 2, -1])
-def test_sums_over_the_shortest_words_are_sums_over_all(families, place):
+def test_the_evidence_of_a_stand_in_is_that_of_words_one_by_one(families, place, monkeypatch):
+    """Apart from what the words tell of the queries."""
+    monkeypatch.setattr(NoiseLaw, "of_places", lambda self, rows, counts, columns: (np.zeros((2, len(columns))),) * 2)
+    monkeypatch.setattr(NoiseLaw, "surplus", lambda self, columns: np.zeros(len(columns)))
     law = families["CMP"][place]
-    words, columns = np.arange(len(law.sites.vectors)), np.flatnonzero(law.sites.kinds == 0)
-    one_each = np.eye(len(words))
-    unnormalized = law.of_places(words, one_each, columns)[0]
-    logs = unnormalized + law.normalization(words, one_each, columns)
-    assert np.allclose(np.exp(logs).sum(axis=0), 1, atol=1e-6)
-    assert (unnormalized + law.most_normalization(words, one_each, columns) >= logs - 1e-6).all()
+    words = law.sites.vectors.words
+    texts = (f"{words[3]} {words[5]}", f"{words[3]} {words[8]}")
+    assert np.exp(law.log_marginal(np.arange(len(words)))).sum() == pytest.approx(1)
+    _, (evidence,) = posterior_over_laws([[law]], texts, FLAT)
+    share = np.log((law.sites.lengths == 2).mean())  # of the queries that have two words
+    assert evidence == pytest.approx(law.log_marginal(np.array([3, 3, 5, 8])).sum() + share)
+    # A text that no mechanism of words can have sent counts against it as it does against the others.
+    _, (slipped,) = posterior_over_laws([[law]], (*texts, f"{words[3]} zzzz"), FLAT)
+    assert slipped == pytest.approx(evidence + law.log_marginal(np.array([3]))[0] - SLIP)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["CMP@3", "CMP@5", "VickreyMhl@9"])
+def test_noise_in_the_vectors_of_a_language_is_known_for_what_it_is(spec):
+    """As a probability over all words the stand-in lost to Random by 17,000 nats in 50 texts of CMP@5."""
+    known = Laws(LOG, qk.load_vectors())
+    others = [known.law(qk.mechanism(one)) for one in ("Random", "TEM@0.5", "TEM@1.5", "SanText@1")]
+    family = [known.law(qk.mechanism(one)) for one in ("CMP@3", "CMP@5", "VickreyMhl@9")]
+    for seed, query in enumerate(LOG[:5]):
+        texts = tuple(qk.obfuscate([query], qk.mechanism(spec), n=50, seed=seed)["query"])
+        _, evidence = posterior_over_laws([family, *([one] for one in others)], texts, FLAT)
+        assert int(np.argmax(evidence)) == 0, evidence
+    texts = tuple(qk.obfuscate([LOG[0]], "Random", n=50, seed=1)["query"])
+    assert int(np.argmax(posterior_over_laws([family, *([one] for one in others)], texts, FLAT)[1])) == 1

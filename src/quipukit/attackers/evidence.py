@@ -2,8 +2,14 @@
 
 P(sent | q) is the mean over mechanisms, and over the values of each one's grid, of P(sent | q, mechanism, value). What
 was sent decides which of them matter: after some dozen texts the likelihoods of wrong mechanisms are smaller by orders
-of magnitude. To make a stand-in a probability takes a sum over all words; it is not computed where a bound shows that
-the law cannot change a digit of the mean.
+of magnitude.
+
+The stand-in for a mechanism that adds noise tells queries apart, and not how likely a text is: summed over all words,
+it would give nearly all weight to those at the center of the vocabulary, where hardly any noisy point ends. Its
+evidence is therefore put together: how often the simulated mechanism sends each of the words, whatever was asked, and
+how much likelier what was sent is for some queries than for others. With little noise that is too much, so it is held
+to the most that any law can give: what words drawn as often as they were sent would have. There the mechanism is not
+known for sure, but all that are likely find the same queries.
 """
 
 from collections.abc import Sequence
@@ -11,7 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from quipukit.attackers.logsites import Floats, LogSites, Observed
-from quipukit.attackers.noiselaws import NOTHING
 from quipukit.attackers.posterior import over_positions, scores_of_posterior
 from quipukit.attackers.tables import WordLaw
 
@@ -24,31 +29,25 @@ def posterior_over_laws(
 ) -> tuple[Floats, list[float]]:
     """Return a score for every query, and ln P(sent) under each family: its evidence, on the scale of the others.
 
-    A family is a mechanism at several values, which are equally likely, as the families are. The evidence of one that
-    cannot matter is an upper bound.
+    A family is a mechanism at several values, which are equally likely, as the families are.
     """
     seen: dict[int, tuple[LogSites, Observed]] = {}
     joint = np.full(len(log_prior), -np.inf)
-    evidence = [-np.inf] * len(families)
+    evidence = []
     closest = (-np.inf, 0)
-    # Stand-ins last: by then it is known what they must explain as well as others.
-    for number in sorted(range(len(families)), key=lambda number: not all(law.normalized for law in families[number])):
-        family = families[number]
+    for family in families:
         of_family = np.full(len(log_prior), -np.inf)
         for law in family:
             if id(law.sites) not in seen:
                 seen[id(law.sites)] = (law.sites, Observed.of(law.sites, texts))
             sites, observed = seen[id(law.sites)]
-            group = sites.of_length(observed.length)
-            if not len(group.queries):
-                continue
-            prior, share = log_prior[group.queries], -np.log(len(family))
-            others = np.logaddexp(joint[group.queries], of_family[group.queries]) - prior - share
-            likelihood = _likelihood(law, observed, others - NOTHING) + share
-            of_family[group.queries] = np.logaddexp(of_family[group.queries], prior + likelihood)
-        evidence[number] = _log_sum(of_family)
+            queries = sites.of_length(observed.length).queries
+            if len(queries):
+                likelihood = _likelihood(law, observed, log_prior[queries]) - np.log(len(family))
+                of_family[queries] = np.logaddexp(of_family[queries], log_prior[queries] + likelihood)
+        evidence.append(_log_sum(of_family))
         if family:
-            closest = max(closest, (evidence[number], id(family[0].sites)))
+            closest = max(closest, (evidence[-1], id(family[0].sites)))
         joint = np.logaddexp(joint, of_family)
     possible = np.flatnonzero(np.isfinite(joint))
     sites, observed = seen[closest[1]]
@@ -57,26 +56,28 @@ def posterior_over_laws(
     return scores_of_posterior(log_prior, possible, likelihood, np.zeros(len(possible)), off), evidence
 
 
-def _likelihood(law: WordLaw, observed: Observed, floor: Floats) -> Floats:
-    """Return ln P(sent | q) for the queries of the length that was sent; below the floor, an upper bound."""
+def _likelihood(law: WordLaw, observed: Observed, log_prior: Floats) -> Floats:
+    """Return ln P(sent | q) for the queries of the length that was sent, whose prior is given."""
     group = law.sites.of_length(observed.length)
     table = law.table(observed, group.columns)
-    words = table.log_likelihood - SLIP * table.violations
-    if law.normalized:
-        return over_positions(words, group.local)
+    slips = SLIP * over_positions(table.violations, group.local)
+    likelihood = over_positions(table.log_likelihood, group.local) - slips
     inside = observed.rows < len(law.sites.vectors)
-    sent = observed.rows[inside], observed.counts[:, inside]
-    here = np.flatnonzero(law.sites.kinds[group.columns] == 0)
-    bounds = words.copy()
-    bounds[:, here] += law.most_normalization(*sent, group.columns[here])
-    likelihood = over_positions(bounds, group.local)
-    wanted = np.flatnonzero(likelihood >= floor)
-    used = np.zeros(len(group.columns), bool)
-    used[group.local[wanted]] = True
-    exact = here[used[here]]
-    words[:, exact] += law.normalization(*sent, group.columns[exact])
-    likelihood[wanted] = over_positions(words, group.local[wanted])
-    return likelihood
+    marginal = law.log_marginal(observed.rows[inside])
+    if marginal is None:
+        return likelihood
+    alone = float((observed.counts[:, inside] @ marginal).sum()) - float(slips.min())
+    number = observed.counts[:, inside].sum(axis=1, keepdims=True)
+    ratios = over_positions(table.log_likelihood - number * law.surplus(group.columns), group.local)
+    gain = _log_sum(log_prior + ratios) - _log_sum(log_prior)
+    evidence = min(alone + gain, _most(observed.counts[:, inside], number))
+    return likelihood - _log_sum(log_prior + likelihood) + _log_sum(log_prior) + evidence
+
+
+def _most(counts: Floats, number: Floats) -> float:
+    """Return ln P of what was sent under the law that suits it best: each word as likely as it was often."""
+    shares = np.divide(counts, number, out=np.ones_like(counts), where=counts > 0)
+    return float((counts * np.log(shares)).sum())
 
 
 def _log_sum(values: Floats) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
 from quipukit.attackers.tables import Table, WordLaw
@@ -23,9 +22,6 @@ from quipukit.vectors.nearest import nearest_two
 
 _DRAWS = 12_288
 _CHUNK = 2048
-_BLOCK = 128
-_TILE = 512
-NOTHING = 40.0  # in nats: what is smaller by as much changes no digit of a sum
 _SEED = 20_240_617  # any: the same simulation in every run
 # Added to the variances, as shares of their mean and of that of the output's: where nearly every word comes out as it
 # is there is none.
@@ -34,12 +30,18 @@ _RIDGE, _LEAST = 1e-3, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """ln P(y | x) = -|(phi(y) - b) root - (phi(x) - c) lead|^2 / 2, but for a constant."""
+    """ln P(y | x) = -|(phi(y) - b) root - (phi(x) - c) lead|^2 / 2, but for what depends on y alone.
+
+    ``log_marginal`` is ln P(y) for every word of the vocabulary, where x is a word of the log; ``wide`` is the variance
+    of (phi(y) - b) root over these, in every direction: 1 where nothing follows from the word.
+    """
 
     b: Floats
     c: Floats
     root: Floats
     lead: Floats
+    log_marginal: Floats
+    wide: Floats
 
     @functools.cached_property
     def pull(self) -> Floats:
@@ -114,8 +116,17 @@ class Responses:
         slope = np.clip(slope, 0.0, 1.0)
         left = ((y - slope * x) ** 2).mean(axis=0)
         ridge = _RIDGE * left.mean() + _LEAST * variances.clip(0).mean()
-        root = axes / np.sqrt(left + (ridge or 1.0))
-        return Response(b, c, root, root * slope)
+        spreads = left + (ridge or 1.0)
+        root = axes / np.sqrt(spreads)
+        wide = np.maximum(variances / spreads, 1.0)
+        return Response(b, c, root, root * slope, _log_marginal(outputs, len(self._vectors)), wide)
+
+
+def _log_marginal(outputs: Rows, words: int) -> Floats:
+    """Return the logarithms of how often each word came out; words that never did share what came out once (Turing)."""
+    counts = np.bincount(outputs, minlength=words)
+    unseen = max(1, int((counts == 1).sum())) / len(outputs)
+    return np.asarray(np.log((1 - unseen) * counts / len(outputs) + unseen / words), np.float64)
 
 
 def _key(mechanism: Perturbation) -> Hashable:
@@ -134,10 +145,12 @@ class NoiseLaw(WordLaw):
         self.mechanism = mechanism
         self._response = responses.of(mechanism)
         columns = np.flatnonzero(sites.kinds == 0)
-        self._costs = np.zeros(len(sites.kinds))
+        self._costs, self._prices = np.zeros((2, len(sites.kinds)))
         for start in range(0, len(columns), _CHUNK):
             mine = columns[start : start + _CHUNK]
-            self._costs[mine] = (((sites.places(mine) - self._response.c) @ self._response.lead) ** 2).sum(axis=1) / 2
+            squares = ((sites.places(mine) - self._response.c) @ self._response.lead) ** 2
+            self._costs[mine] = squares.sum(axis=1) / 2
+            self._prices[mine] = squares @ self._response.wide / 2
 
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return the Gaussian log-likelihoods; nothing is impossible."""
@@ -178,111 +191,15 @@ class NoiseLaw(WordLaw):
         likelihood = products - number * self._costs[columns]
         return likelihood, np.zeros_like(likelihood)
 
-    def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
-        """Return what makes the densities of all words of the vocabulary add up to 1 for every place."""
-        missing = columns[np.isnan(self._sums.log_z[columns])]
-        if len(missing):
-            self._sums.log_z[missing] = self._log_sums(missing)
-        return self._normalized(rows, counts, columns, self._sums.log_z)
+    def log_marginal(self, rows: Rows) -> Floats:
+        """Return ln P(y) for outputs, over the words that the log has: what the simulation sent, smoothed."""
+        return self._response.log_marginal[rows]
 
-    def most_normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
-        """Return the same with fewer words of the vocabulary: the shortest, and the word of the place."""
-        return self._normalized(rows, counts, columns, self._sums.least)
+    def surplus(self, columns: Rows) -> Floats:
+        """Return by how much the likelihoods of a text exceed ln P(y | x) / P(y), column by column.
 
-    def _normalized(self, rows: Rows, counts: Floats, columns: Rows, log_z: Floats) -> Floats:
-        of_outputs = counts @ self._sums.halves[rows]
-        number = counts.sum(axis=1, keepdims=True)
-        normalizers: Floats = -of_outputs[:, None] - number * (log_z[columns] - self._costs[columns])
-        return normalizers
-
-    def _outputs(self, rows: Rows) -> Floats:
-        words = self.sites.vectors.matrix[rows].astype(np.float64) - self._response.b
-        outputs: Floats = words @ self._response.root
-        return outputs
-
-    def _inputs(self, columns: Rows) -> Floats:
-        inputs: Floats = (self.sites.places(columns) - self._response.c) @ self._response.lead
-        return inputs
-
-    @functools.cached_property
-    def _sums(self) -> "_Sums":
-        """Return what is known of the sums of all columns after the first tile."""
-        sites, words = self.sites, np.arange(len(self.sites.vectors))
-        chunks = [words[start : start + _CHUNK] for start in range(0, len(words), _CHUNK)]
-        halves = np.concatenate([_halves(self._outputs(rows)) for rows in chunks])
-        order = np.argsort(halves, kind="stable")
-        columns = np.flatnonzero(sites.kinds == 0)
-        log_z, least = (np.full(len(sites.kinds), np.nan) for _ in range(2))
-        first = self._outputs(order[:_TILE])
-        for start in range(0, len(columns), _CHUNK):
-            mine = columns[start : start + _CHUNK]
-            inputs = self._inputs(mine)
-            sums = _log_sum(inputs, first)
-            done = _is_complete(sums, inputs, halves[order[_TILE:]])
-            log_z[mine[done]] = sums[done]
-            own = np.flatnonzero(sites.rows[mine] >= 0)
-            outputs = self._outputs(sites.rows[mine[own]])
-            sums[own] = np.maximum(sums[own], np.einsum("ij,ij->i", inputs[own], outputs) - _halves(outputs))
-            least[mine] = sums
-        return _Sums(halves, order, log_z, least)
-
-    def _log_sums(self, columns: Rows) -> Floats:
-        """Return the logarithm of the sum over all words of exp(-distance^2 / 2 + cost), for some columns.
-
-        Tile by tile, from the shortest words on, until those that are left cannot change a digit.
+        With p the input and o the output in the coordinates of the response, that ratio is exp(o p - S(p)), where S
+        makes its mean over all y 1; for outputs with the variances v it is v p^2 / 2.
         """
-        halves, order = self._sums.halves, self._sums.order
-        inputs, sums = self._inputs(columns), np.full(len(columns), -np.inf)
-        left = np.arange(len(columns))
-        for start in range(0, len(order), _TILE):
-            tile = self._outputs(order[start : start + _TILE])
-            blocks = [left[first : first + _BLOCK] for first in range(0, len(left), _BLOCK)]
-            for block, added in zip(blocks, in_threads(lambda b: _log_sum(inputs[b], tile), blocks), strict=True):  # noqa: B023 (run at once)
-                sums[block] = np.logaddexp(sums[block], added)
-            left = left[~_is_complete(sums[left], inputs[left], halves[order[start + _TILE :]])]
-            if not len(left):
-                break
-        return sums
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Half the squared lengths of all outputs, their order by length, ln Z of every column, and what it is at least.
-
-    ln Z is not a number where it has not been computed.
-    """
-
-    halves: Floats
-    order: Rows
-    log_z: Floats
-    least: Floats
-
-
-def _halves(outputs: Floats) -> Floats:
-    return np.asarray((outputs**2).sum(axis=1) / 2, np.float64)
-
-
-def _log_sum(inputs: Floats, outputs: Floats) -> Floats:
-    """Return the logarithm of the sum over outputs of exp(product - half of the output's square), for every input.
-
-    In double precision: with little noise products of 100,000 stand against each other.
-    """
-    exponents = inputs @ outputs.T
-    exponents -= _halves(outputs)
-    top = exponents.max(axis=1, keepdims=True)
-    exponents -= top
-    sums: Floats = top[:, 0] + np.log(np.exp(exponents, out=exponents).sum(axis=1))
-    return sums
-
-
-def _is_complete(sums: Floats, inputs: Floats, halves: Floats) -> "NDArray[np.bool_]":
-    """Return for which inputs outputs that are left, by half their squares, add less than exp(-40) of the sum.
-
-    No product is larger than that of the lengths: of outputs longer than the input the shortest has the most.
-    """
-    if not len(halves):
-        return np.ones(len(sums), bool)
-    longest = np.linalg.norm(inputs, axis=1)
-    shortest = np.maximum(np.sqrt(2 * halves[0]), longest)
-    most = longest * shortest - shortest**2 / 2 + np.log(len(halves))
-    return np.asarray(most < sums - NOTHING, bool)
+        surplus: Floats = self._prices[columns] - self._costs[columns]
+        return surplus

@@ -34,10 +34,8 @@ class Table:
 class WordLaw(ABC):
     """The law of a mechanism that replaces words one by one, for the words of one log.
 
-    ``normalized`` says whether its likelihoods are probabilities; see `normalization`.
+    A stand-in may leave out of ln P(y | x) what depends on y alone; it then says what it takes for ln P(y).
     """
-
-    normalized: ClassVar[bool] = True
 
     # Which tables cost less when they are asked for at once: none, those of queries of one length, or any.
     together: ClassVar[Literal["none", "length", "any"]] = "none"
@@ -76,16 +74,13 @@ class WordLaw(ABC):
             )
         return table
 
-    def normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
-        """Return what log-likelihoods lack of ln P: nothing, unless a stand-in leaves it out.
+    def log_marginal(self, rows: Rows) -> "Floats | None":
+        """Return ln P(y) for outputs, where likelihoods are no probabilities; None where they are."""
+        return None
 
-        It tells mechanisms apart.
-        """
-        return np.zeros((len(counts), len(columns)))
-
-    def most_normalization(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
-        """Return an upper bound of `normalization` that takes less to compute."""
-        return self.normalization(rows, counts, columns)
+    def surplus(self, columns: Rows) -> Floats:
+        """Return by how much the likelihoods of a text exceed ln P(y | x) / P(y), where ln P(y) is given."""
+        return np.zeros(len(columns))
 
     @abstractmethod
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
