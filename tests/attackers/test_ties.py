@@ -6,7 +6,7 @@ import pytest
 
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
-from quipukit.attackers.ties import rounded, tolerance
+from quipukit.attackers.ties import _rounded, best, extremes, tolerance
 from tests.attackers.fakes import Overlap
 
 LOG = QueryLog.of(["a", "b", "c", "d"])
@@ -58,13 +58,29 @@ def test_ranks_and_guesses_are_those_of_the_scale_of_the_scores(given, better: i
     assert better <= len(ahead) <= better + tied
 
 
-def test_equal_scores_are_guessed_in_the_order_of_the_log() -> None:
-    guesses = Panel([Fixed(0.3e-15, SUM * 1e-15, 0.3e-15, 0.4e-15)], LOG).guesses(SENT, ASKED, 4)
-    assert guesses["query"].tolist() == ["d", "a", "b", "c"]
+def test_equal_scores_are_guessed_in_any_order_but_that_of_the_log() -> None:
+    logs = (LOG, QueryLog.of(LOG.texts[::-1]))
+    first, second = (
+        Panel([Fixed(0.3e-15, SUM * 1e-15, 0.3e-15, 0.4e-15)], log).guesses(SENT, ASKED, 4)["query"].tolist()
+        for log in logs
+    )
+    assert first == second and first[0] == "d" and set(first[1:]) == set("abc")
 
 
 def test_the_order_of_rows_does_not_change_what_is_equal() -> None:
     scores = np.array([3e-15, -2.0, 0.5, 1e-15])
     assert tolerance(scores, 0.5) == tolerance(scores[::-1], 0.5) == 1e-12
-    assert rounded(scores).tolist() == rounded(scores[::-1])[::-1].tolist() == [0.0, -2.0, 0.5, 0.0]
+    limits = extremes(scores)
+    assert _rounded(scores, limits).tolist() == _rounded(scores[::-1], limits)[::-1].tolist() == [0.0, -2.0, 0.5, 0.0]
     assert tolerance(np.array([]), 0.0) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-15, -1e4])
+def test_the_best_are_the_first_of_all_in_order(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    scores = scale + rng.integers(-3, 4, 500) * abs(scale) / 7
+    scores[::2] *= 1 + 1e-15  # equal but for the last bit
+    turns = rng.permutation(500)
+    every = np.lexsort((turns, -_rounded(scores, extremes(scores))))
+    for top in (1, 7, 80, 500, 600):
+        assert best(scores, turns, top).tolist() == every[:top].tolist()

@@ -25,7 +25,8 @@ from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.texts import alphabetical, kept
-from quipukit.attackers.ties import count, extremes, rounded
+from quipukit.attackers.ties import best as best_places
+from quipukit.attackers.ties import count, extremes
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
@@ -278,7 +279,7 @@ class Panel:
         rows, best = [], []
         for scored in attacker.scores_of(sent):
             scores = self._checked(attacker, scored)[0][self._places]
-            order = np.lexsort((self._turns, -rounded(scores)))[:top]
+            order = best_places(scores, self._turns, top)
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)

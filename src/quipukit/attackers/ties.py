@@ -5,6 +5,7 @@ probabilities of 1e-15 must not: no absolute number is small on every scale.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quipukit.attackers.base import Floats
 from quipukit.attackers.ranks import EQUAL
@@ -49,15 +50,25 @@ def extremes(scores: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def rounded(scores: Floats) -> Floats:
-    """Return the scores for a query without the digits in which equal ones may differ.
+def best(scores: Floats, turns: NDArray[np.int64], top: int) -> NDArray[np.int64]:
+    """Return the places of the ``top`` highest scores; of equal ones those first whose turn is earlier.
 
-    >>> len(set(rounded(np.array([0.1 + 0.2, 0.3, 0.3 + 1e-9])).tolist()))
-    2
+    >>> best(np.array([0.1, 0.1 + 0.2, 0.3, 0.2]), np.array([0, 3, 2, 1]), 3).tolist()
+    [2, 1, 3]
     """
+    limits, some = extremes(scores), np.arange(len(scores))
+    if top < len(scores):
+        last = float(np.partition(scores, len(scores) - top)[len(scores) - top])
+        some = np.flatnonzero(scores >= last - 4 * _tolerance(limits, last))
+    chosen: NDArray[np.int64] = some[np.lexsort((turns[some], -_rounded(scores[some], limits)))[:top]]
+    return chosen
+
+
+def _rounded(scores: Floats, limits: tuple[float, float]) -> Floats:
+    """Return scores without the digits in which equal ones may differ; ``limits`` are those of all for the query."""
     mantissas, exponents = np.frexp(scores)
     values = np.ldexp(np.round(mantissas, _DIGITS), exponents)
-    return np.where(np.abs(scores) <= tolerance(scores, 0.0), 0.0, values)
+    return np.where(np.abs(scores) <= _tolerance(limits, 0.0), 0.0, values)
 
 
 _DIGITS = round(-np.log10(EQUAL))
