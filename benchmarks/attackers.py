@@ -241,6 +241,27 @@ def fresh(count: int = 100) -> None:
         print(f"{len(asked)} {name}\n{risks.round(3).to_string()}", flush=True)
 
 
+def unknown(settings: Sequence[str]) -> None:
+    """Print what Bayes finds without knowing the mechanism, and what that takes, next to Bayes who knows it."""
+    import quipukit as qk
+    from quipukit.attackers.log import read_log
+    from quipukit.attackers.panel import Panel
+    from quipukit.io.queries import read_queries
+
+    queries = read_queries(TOPICS)
+    log, mechanisms = read_log(LOG).completed(queries["query"].tolist()), [qk.mechanism(one) for one in settings]
+    names = ["Bayes(mechanism=unknown)", "Bayes"]
+    panel = Panel(names, log, mechanisms=mechanisms)
+    sent = qk.obfuscate(queries, mechanisms, n=50, seed=7)
+    for name in panel.names:
+        for one in mechanisms:  # the first has to learn all laws
+            own = sent[(sent["mechanism"] == one.spec.family) & (sent["value"] == one.value)]
+            start = time.process_time()
+            risks = qk.risk(panel.ranks(own, queries, names=[name])).groupby("measure")["score"].mean()
+            seconds = time.process_time() - start
+            print(f"{name}, {one.spec!r}: P@1 {risks['P@1']:.3f}, R@10 {risks['R@10']:.3f}, {seconds:,.0f} CPU s")
+
+
 def _part(name: str, quick: bool) -> list[tuple[str, float]]:
     return {"panel": panel, "bayes": bayes}[name](quick) if not name.isdigit() else long_log(int(name))
 
@@ -250,6 +271,8 @@ if __name__ == "__main__":
         side_by_side(sys.argv[sys.argv.index("--cells") + 1 :] or NOISY)
     elif "--fresh" in sys.argv:  # --fresh COUNT
         fresh(*map(int, sys.argv[sys.argv.index("--fresh") + 1 :]))
+    elif "--unknown" in sys.argv:  # --unknown SETTING ...
+        unknown(sys.argv[sys.argv.index("--unknown") + 1 :])
     elif "--make" in sys.argv:  # --make ROWS FILE
         make_log(int(sys.argv[2]), Path(sys.argv[3]))
     elif "--part" in sys.argv:
