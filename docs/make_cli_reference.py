@@ -19,6 +19,7 @@ VERBS = (
     "utility",
     "attack",
     "identify",
+    "audit",
     "cover",
     "similarity",
     "score",

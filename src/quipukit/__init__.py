@@ -39,6 +39,7 @@ _HOMES = {
     "attack": "quipukit.attackers.attack",
     "attack_report": "quipukit.attackers.attack",
     "attacker": "quipukit.attackers.registry",
+    "audit": "quipukit.auditing.run",
     "bootstrap_scores": "quipukit.measures.bootstrap",
     "deniability": "quipukit.measures.deniability",
     "evaluate": "quipukit.experiment.run",

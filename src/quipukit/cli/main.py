@@ -13,6 +13,7 @@ import typer
 from quipukit import __version__
 from quipukit.cli import (
     attack,
+    audit,
     compare,
     cover,
     demo,
@@ -54,6 +55,7 @@ app.command("retrieve")(retrieve.retrieve)
 app.command("utility")(utility.utility)
 app.command("attack")(attack.attack)
 app.command("identify")(identify.identify)
+app.command("audit")(audit.audit)
 app.command("similarity")(similarity.similarity)
 app.command("score")(score.score)
 app.command("list")(listing.list_all)

@@ -1,0 +1,114 @@
+"""``quipukit audit``: does a mechanism keep what it claims?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from quipukit.cli.console import print_json, print_table, print_wrapped, progress, say
+from quipukit.errors import InputError
+
+if TYPE_CHECKING:
+    from quipukit.auditing.findings import Audit
+
+
+def audit(
+    specs: list[str] = typer.Argument(metavar="SPEC ...", help="The mechanism; several are audited as one release."),
+    claim: float | None = typer.Option(None, help="Audit this epsilon in the place of the mechanism's own."),
+    vectors: str | None = typer.Option(None, help="Word vectors. [the default pack]"),
+    pool: str | None = typer.Option(None, help="Public queries for Cover and QueryExp: a log file. [wordnet]"),
+    partition: Path | None = typer.Option(None, help="The file that divides the pool into groups."),
+    draws: int = typer.Option(200_000, help="Samples of the mechanism's own vocabulary, over all inputs."),
+    inputs: int = typer.Option(1000, help="Inputs to compare where the law has a closed form."),
+    variants: int = typer.Option(2, "-n", "--variants", help="Variants of a query to audit together."),
+    noise: str = typer.Option("independent", help="Between several settings: independent, or common."),
+    alarm: float = typer.Option(0.001, help="Probability of a false alarm, over all checks together."),
+    seed: int = typer.Option(7, help="Chooses the inputs and the draws."),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Write a page for a reviewer (.md or .html)."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Say whether a mechanism keeps what it claims: holds, not violated, or violated, with a counter-example.
+
+    Where the law of the outputs is known, the worst privacy loss is exact, over a sample of the inputs. Otherwise draws
+    give a lower bound, on the mechanism's own vocabulary and on toy vocabularies in one to three dimensions, where a
+    loss can be seen. The exit code is 1 if the claim is violated.
+
+    \b
+    Examples:
+      quipukit audit CMP@10
+      quipukit audit "CusText(k=20)@10" -o audit.html
+      quipukit audit SanText@10 --claim 5
+      quipukit audit CMP@1 CMP@2 --noise common --json
+      quipukit audit Cover@100 --pool log.tsv --partition log.cover
+    """
+    from quipukit.auditing.page import check_page, write_page
+    from quipukit.auditing.run import audit
+
+    if noise not in ("independent", "common"):
+        raise InputError(f"noise must be independent or common (found {noise!r}).", argument="noise")
+    if output is not None:
+        check_page(output)
+    resources: dict[str, Any] = {}
+    if vectors is not None:
+        from quipukit.vectors.sources import load_vectors
+
+        resources["vectors"] = load_vectors(vectors)
+    if pool is not None or partition is not None:
+        from quipukit.covers.load import load_partition
+        from quipukit.covers.pool import BUILT_IN
+
+        with progress("dividing the pool") as shown:
+            resources["cover"] = load_partition(pool or BUILT_IN, partition, progress=shown)
+    with progress("auditing") as shown:
+        outcome = audit(
+            specs[0] if len(specs) == 1 else list(specs),
+            claim=claim,
+            draws=draws,
+            inputs=inputs,
+            n=variants,
+            noise=noise,  # type: ignore[arg-type]
+            alarm=alarm,
+            seed=seed,
+            progress=shown,
+            **resources,
+        )
+    if output is not None:
+        write_page(outcome, output)
+        say(f"wrote {output}")
+    if as_json:
+        print_json(outcome.to_dict())
+    else:
+        _show(outcome)
+    if outcome.verdict == "violated":
+        raise typer.Exit(1)
+
+
+def _show(outcome: "Audit") -> None:
+    print_wrapped(f"{outcome.mechanism}: {outcome.verdict}. It claims: {outcome.guarantee}.", "  ")
+    rows = [
+        [
+            check.name,
+            check.verdict,
+            _number(check.finding.loss) if check.finding else "",
+            _number(check.finding.claimed) if check.finding and outcome.private else "",
+            _number(check.limit) if check.method == "sampled" and check.limit < float("inf") else "",
+            f"{check.draws:,}" if check.draws else "",
+        ]
+        for check in outcome.checks
+    ]
+    print_table(outcome.about, ["check", "verdict", "loss seen", "claimed", "could have seen", "draws"], rows)
+    print()
+    for check in outcome.checks:
+        if check.finding is not None and check.verdict != "not violated":
+            print_wrapped(f"- {check.name}: {check.sentence()}.", "  ")
+    for line in outcome.skipped:
+        print_wrapped(f"- {line}", "  ")
+    print_wrapped(
+        "- Losses in nats; of sampled checks, lower bounds that hold together but for a probability of "
+        f"{outcome.alarm:g}. See docs/audit.md.",
+        "  ",
+    )
+
+
+def _number(value: float) -> str:
+    return "infinite" if value == float("inf") else f"{value:.3g}"
