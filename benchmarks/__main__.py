@@ -25,6 +25,7 @@ NAMES = (
     "bit_flips",
     "selection",
     "small_samples",
+    "audit",
 )
 
 

@@ -1,10 +1,17 @@
 """Several releases: variants, and settings that share their noise."""
 
+from dataclasses import replace
+
 import pytest
 
 import quipukit as qk
+from quipukit.auditing.claims import claims_of
+from quipukit.auditing.draws import several
 from quipukit.auditing.findings import NOT_VIOLATED, NOTHING_CLAIMED, VIOLATED
 from quipukit.auditing.joint import composition_check, joint_check, joint_guarantee
+from quipukit.auditing.pairs import Pair
+from quipukit.auditing.sampled import sampled_check
+from quipukit.auditing.toys import toy_vectors
 from quipukit.errors import InputError
 from quipukit.guarantees import MetricDP, NoGuarantee
 from quipukit.mechanisms.words import WordMechanism
@@ -16,7 +23,18 @@ def settings(*specs: str) -> list[WordMechanism]:
 
 
 @pytest.mark.statistical
-def test_common_noise_sold_as_independent_is_found() -> None:
+@pytest.mark.parametrize(("noise", "verdict"), [("common", VIOLATED), ("independent", NOT_VIOLATED)])
+def test_common_noise_sold_as_independent_is_found_with_1000_draws(noise, verdict) -> None:  # type: ignore[no-untyped-def]
+    both = [replace(one, vectors=toy_vectors(1, 0.2)) for one in settings("CMP@1", "CMP@2")]
+    pairs = [Pair("near", "orchestra", "horse")]
+    sold = claims_of(both[0], MetricDP(3))
+    done = sampled_check("it", several(both, 1, 1, noise), sold, pairs, draws=1000, alarm=1e-3)
+    assert done.verdict == verdict, done.sentence()
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_settings_are_audited_as_one_release() -> None:
     both = settings("CMP@1", "CMP@2")
     options = {"draws": 1000, "alarm": 1e-3, "seed": 1}
     sold = joint_check(both, "common", MetricDP(3), **options)  # type: ignore[arg-type]

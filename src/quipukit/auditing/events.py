@@ -77,37 +77,47 @@ def choose_events(
     seen = np.flatnonzero(counts)
     if not len(seen):
         return []
-    bounds = loss_bound(counts[seen], against[seen], total, alpha)
-    single = seen[int(np.argmax(bounds))]
-    events = [Event(f"the output is {_text(outcomes.known[single])}", np.array([single]))]
-
     # By Neyman and Pearson the best sets are those of the outcomes with the largest ratios.
     order = seen[np.argsort(-(counts[seen] + 0.5) / (against[seen] + 0.5), kind="stable")]
-    sums = loss_bound(np.cumsum(counts[order]), np.cumsum(against[order]), total, alpha)
+    features = _Features(outcomes, counts, against, one, other)
+    # One call for all candidates: the bounds take most of the time.
+    hits = np.concatenate([counts[seen], np.cumsum(counts[order]), features.hits])
+    others = np.concatenate([against[seen], np.cumsum(against[order]), features.against])
+    singles, sums, of_features = np.split(loss_bound(hits, others, total, alpha), [len(seen), 2 * len(seen)])
+
+    single = seen[int(np.argmax(singles))]
     several = order[: int(np.argmax(sums)) + 1]
     names = ", ".join(_text(outcomes.known[code]) for code in several[:_SHOWN])
     more = f" and {len(several) - _SHOWN:,} more" if len(several) > _SHOWN else ""
-    events.append(Event(f"the output is one of {names}{more}", several))
-    return [*events, *_best_feature(outcomes, counts, against, one, other, alpha)]
+    events = [
+        Event(f"the output is {_text(outcomes.known[single])}", np.array([single])),
+        Event(f"the output is one of {names}{more}", several),
+    ]
+    return [*events, features.event(int(np.argmax(of_features)))] if len(of_features) else events
 
 
-def _best_feature(
-    outcomes: Outcomes, counts: Counts, against: Counts, one: str, other: str, alpha: float
-) -> list[Event]:
-    total = int(counts.sum())
-    best, event = -np.inf, list[Event]()
-    for name, codes in outcomes.about(one, other):
-        bound = float(loss_bound(counts[codes].sum(), against[codes].sum(), total, alpha))
-        if bound > best:
-            best, event = bound, [Event(name, codes)]
-    for name, values, number in outcomes.partitions():
-        hits, others = (np.bincount(number, each, len(values)) for each in (counts, against))
-        bounds = loss_bound(hits, others, total, alpha)
-        value = int(np.argmax(bounds))
-        if bounds[value] > best:
-            best = float(bounds[value])
-            event = [Event(f"of the output, {name}: {_value(values[value])}", np.flatnonzero(number == value))]
-    return event
+class _Features:
+    """How often each value of each feature came out of two inputs."""
+
+    def __init__(self, outcomes: Outcomes, counts: Counts, against: Counts, one: str, other: str) -> None:
+        self._sets = list(outcomes.about(one, other))
+        self._partitions = list(outcomes.partitions())
+        hits = [np.array([each[codes].sum() for _, codes in self._sets]) for each in (counts, against)]
+        for _, values, number in self._partitions:
+            hits[0] = np.concatenate([hits[0], np.bincount(number, counts, len(values))])
+            hits[1] = np.concatenate([hits[1], np.bincount(number, against, len(values))])
+        self.hits, self.against = hits
+
+    def event(self, place: int) -> Event:
+        """Return a candidate as an event."""
+        if place < len(self._sets):
+            return Event(*self._sets[place])
+        place -= len(self._sets)
+        for name, values, number in self._partitions:
+            if place < len(values):
+                return Event(f"of the output, {name}: {_value(values[place])}", np.flatnonzero(number == place))
+            place -= len(values)
+        raise IndexError(place)
 
 
 def _value(value: Any) -> str:

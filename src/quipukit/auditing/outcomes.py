@@ -33,6 +33,7 @@ class Outcomes:
         self._drawn: dict[str, list[int]] = {}
         self._values: dict[str, dict[Any, int]] = {name: {} for name in FEATURES}
         self._features: dict[str, list[int]] = {name: [] for name in FEATURES}
+        self._arrays: tuple[int, list[tuple[str, list[Any], Counts]]] = (0, [])
         self._with_text: dict[str, list[int]] = {}
         self._with_word: dict[str, list[int]] = {}
 
@@ -70,9 +71,11 @@ class Outcomes:
 
     def partitions(self) -> Iterator[tuple[str, list[Any], Counts]]:
         """Iterate over the features: their names, their values, and the number of the value of every outcome."""
-        for name, values in self._values.items():
-            if len(values) > 1:
-                yield name, list(values), np.array(self._features[name], np.int64)
+        if self._arrays[0] != len(self.known):
+            several = [(name, list(values)) for name, values in self._values.items() if len(values) > 1]
+            arrays = [(name, values, np.array(self._features[name], np.int64)) for name, values in several]
+            self._arrays = len(self.known), arrays
+        yield from self._arrays[1]
 
     def about(self, one: str, other: str) -> Iterator[tuple[str, Counts]]:
         """Iterate over sets of outcomes that show one of two inputs: verbatim, by a word, by its place."""

@@ -90,15 +90,18 @@ def sampled_check(
 
 def _tests(outcomes: Outcomes, ordered: Sequence[tuple[Pair, float]], alpha: float) -> list[_Test]:
     halves = {text: outcomes.halves(text) for text in outcomes.inputs}
-    tests = []
+    chosen: list[tuple[Pair, float, Event, int, int]] = []
+    total = 0
     for pair, claim in ordered:
         (choosing, testing), (choosing_other, testing_other) = halves[pair.one], halves[pair.other]
         total = int(testing.sum())
         for event in choose_events(outcomes, choosing, choosing_other, pair.one, pair.other, alpha):
-            hits, against = event.hits(testing), event.hits(testing_other)
-            bound = max(0.0, float(loss_bound(hits, against, total, alpha)))
-            tests.append(_Test(pair, event, bound, claim, hits, against, total))
-    return tests
+            chosen.append((pair, claim, event, event.hits(testing), event.hits(testing_other)))
+    bounds = loss_bound([one[3] for one in chosen], [one[4] for one in chosen], total, alpha)
+    return [
+        _Test(pair, event, max(0.0, float(bound)), claim, hits, against, total)
+        for (pair, claim, event, hits, against), bound in zip(chosen, bounds, strict=True)
+    ]
 
 
 def _finding(test: _Test) -> Finding:
