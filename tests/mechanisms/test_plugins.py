@@ -268,6 +268,27 @@ def test_a_promise_that_what_is_sent_refutes_is_caught(base):
         check_mechanism(Liar(epsilon=2, vectors=VECTORS))
 
 
+def test_an_audit_refutes_what_looks_well():
+    class Quarter(SanText):
+        name = "Quarter"
+
+        @property
+        def promise(self):
+            return MetricDP(self.epsilon / 4)
+
+    check_mechanism(Quarter(epsilon=2, vectors=VECTORS))
+    with pytest.raises(
+        AssertionError, match=r"the claim 0\.5-metric DP .* is violated \(closed form\): .* nats, .* claimed"
+    ):
+        check_mechanism(Quarter(epsilon=2, vectors=VECTORS), audit=True)
+
+
+@SLOW
+@pytest.mark.parametrize("cls", [SanText, CMP])
+def test_an_audit_passes_what_keeps_its_promise(cls):
+    check_mechanism(cls(epsilon=2, vectors=VECTORS), audit=True)
+
+
 def test_a_promise_about_whole_queries_is_refuted_likewise():
     class Parrot(QueryMechanism):
         name, summary, strategy = "Parrot", "the query in capitals", "heuristic"

@@ -143,7 +143,8 @@ class WordMetric(WordClaims):
             self._last = last
         if len(words) != 1 or places[0] is None or not len(last[1]):
             return super().losses(one, others)
-        return self.epsilon * np.linalg.norm(last[1] - places[0], axis=1)
+        apart = last[1] - places[0]
+        return self.epsilon * np.sqrt(np.einsum("ij,ij->i", apart, apart))
 
 
 class WordGroups(WordClaims):

@@ -77,7 +77,15 @@ def log_law(mechanism: Mechanism, text: str) -> LogLaw:
 
 def _law(rows: Rows, logs: Floats) -> LogLaw:
     possible = logs > -np.inf
-    rows, logs = rows[possible], logs[possible]
+    if not possible.all():
+        rows, logs = rows[possible], logs[possible]
+    size = int(rows.max()) + 1 if len(rows) else 0
+    if size < 2 * len(rows) and rows.min() >= 0:  # most of the vocabulary: to put it in place is faster than to sort it
+        by_row = np.full(size, -np.inf)
+        by_row[rows] = logs
+        placed = np.flatnonzero(by_row > -np.inf)
+        if len(placed) == len(rows):  # no row is listed twice
+            return LogLaw(placed, by_row[placed])
     order = np.argsort(rows, kind="stable")
     rows, logs = rows[order], logs[order]
     if len(rows) > 1 and (rows[1:] == rows[:-1]).any():  # one word may be listed twice: kept, or drawn

@@ -7,6 +7,7 @@ import warnings
 
 import pandas as pd
 
+from quipukit.auditing.run import audit as run_audit
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee
 from quipukit.mechanisms.base import EPSILON_RANGE, Mechanism, default_value
@@ -31,15 +32,19 @@ _QUERIES = {
     "unknown": "qqzzxv zzqqvx",
 }
 _UNKNOWN = ("qqzzxv", "zzqqvx")
+_AUDIT_DRAWS, _AUDIT_ALARM = 20_000, 1e-6
 
 
-def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) -> None:
+def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False, audit: bool = False) -> None:
     """Raise AssertionError, with the reason, where a mechanism breaks what every mechanism must keep.
 
     Its name is its identity; a seed fixes its output for any batch; the first variants do not depend on how
     many are asked for, nor on the mechanisms that run beside it, and theirs do not depend on it; no query crashes it;
     unknown words are never sent (unless ``verbatim`` says that sending the query is its purpose); it states what it
     guarantees, and where that is anything, it does not send every query as it is at the value that hides most.
+
+    With ``audit``, a short audit (`quipukit.audit`, some seconds) looks for a counter-example to the guarantee; it
+    alarms falsely with probability 1e-6 at most.
     """
     name = repr(mechanism.spec)
     require(isinstance(mechanism.spec, Spec), f"{name}: .spec must be a Spec")
@@ -63,6 +68,15 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False) ->
     if not verbatim:
         sent = " ".join(together["query"]).split()
         require(not set(sent) & set(_UNKNOWN), f"{name}: a word outside the vocabulary is sent verbatim")
+    if audit:
+        _check_audit(mechanism)
+
+
+def _check_audit(mechanism: Mechanism) -> None:
+    done = run_audit(mechanism, draws=_AUDIT_DRAWS, inputs=200, alarm=_AUDIT_ALARM, stop_early=True)
+    found = done.counter_example
+    said = "" if found is None else f" ({found.name}): {found.sentence()}"
+    require(found is None, f"{done.mechanism}: the claim {done.guarantee} is violated{said}")
 
 
 def _check_promise(mechanism: Mechanism, n: int) -> None:
