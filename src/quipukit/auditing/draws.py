@@ -1,6 +1,7 @@
 """How releases are drawn: one text of a word mechanism, all variants of a query, or several settings at once."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from quipukit import seeds
 from quipukit.auditing.outcomes import Outcome
@@ -11,6 +12,7 @@ from quipukit.mechanisms.words import WordMechanism
 from quipukit.seeds import Noise
 
 _COPIES = 64  # of a word in one query
+_LARGE = 2000  # words, from which on products take longer than all else
 
 
 def single(mechanism: Mechanism, seed: int, purpose: str) -> Draw:
@@ -35,6 +37,40 @@ def single(mechanism: Mechanism, seed: int, purpose: str) -> Draw:
         return [tuple(variants.texts) for variants in sent[0]]
 
     return draw
+
+
+@dataclass(frozen=True)
+class _OneOwner(OneGenerator):
+    """One generator, whose noise all mechanisms of a batch share."""
+
+    def owner(self, mechanism: Mechanism) -> str:
+        return "shared"
+
+
+def at_two_values(one: WordMechanism, other: WordMechanism, seed: int) -> tuple[Draw, Draw]:
+    """Return functions that draw from a mechanism at two values of epsilon, from the same noise where that saves work.
+
+    In a large vocabulary nearly all the time goes into the product of directions with words, which both can use. Each
+    has its own exact law; that their draws are not independent of each other matters to no bound.
+    """
+    if len(one.vectors) < _LARGE or not (_is_plain_noise(one) and _is_plain_noise(other)):
+        return single(one, seed, "own"), single(other, seed, "smaller epsilon")
+    first, second = one.for_variants(1), other.for_variants(1)
+    waiting: dict[tuple[str, int, int], list[Outcome]] = {}
+
+    def draw(text: str, count: int, lot: int) -> list[Outcome]:
+        rng = seeds.keyed("audit draws", "two values", seed, repr(first.spec), text, lot)
+        sent = type(first).obfuscate_batch([first, second], [("", text)], count, _OneOwner(rng))
+        mine: list[Outcome] = [(each,) for each in sent[0][0].texts]
+        waiting[text, count, lot] = [(each,) for each in sent[1][0].texts]
+        return mine
+
+    def draw_other(text: str, count: int, lot: int) -> list[Outcome]:
+        if (text, count, lot) not in waiting:
+            draw(text, count, lot)
+        return waiting.pop((text, count, lot))
+
+    return draw, draw_other
 
 
 def _is_plain_noise(one: WordMechanism) -> bool:

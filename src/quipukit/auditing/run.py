@@ -6,19 +6,19 @@ from typing import Any
 
 from quipukit.auditing.agreement import agreement_check
 from quipukit.auditing.claims import Claims, Nothing, claims_of
-from quipukit.auditing.draws import single
+from quipukit.auditing.draws import at_two_values, single
 from quipukit.auditing.exact import exact_check
 from quipukit.auditing.findings import VIOLATED, Audit, Check
 from quipukit.auditing.joint import composition_check, joint_check, joint_guarantee
 from quipukit.auditing.laws import has_law
 from quipukit.auditing.pairs import Pair, pairs_of
-from quipukit.auditing.sampled import LEAST, sampled_check
+from quipukit.auditing.sampled import LEAST, Draw, sampled_check
 from quipukit.auditing.streams import streams_check
 from quipukit.auditing.toys import DIMENSIONS, REACH, on_toy, toy_pairs
 from quipukit.auditing.whole import groups_check
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import ForAllVariants, Guarantee, LocalDP, MetricDP, WithinGroup
-from quipukit.mechanisms.base import Mechanism, check_epsilon
+from quipukit.mechanisms.base import EPSILON_RANGE, Mechanism, check_epsilon
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind
 from quipukit.progress import Progress, part_of
@@ -162,11 +162,17 @@ def _plan_words(
     seed: int,
 ) -> tuple[list[tuple[bool, Run]], list[str]]:
     skipped: list[str] = []
-    runs.append((True, _sampled("own vocabulary", one, claims, pairs, _per_input(draws, pairs), seed)))
+    each = _per_input(draws, pairs)
+    weaker = None if law or claim is not None else _at_smaller_epsilon(one, claims, pairs)
+    if weaker is None:
+        runs.append((True, _sampled("own vocabulary", one, claims, pairs, each, seed)))
+    else:
+        draw, draw_weaker = at_two_values(one, weaker, seed)
+        name = f"own vocabulary at epsilon {weaker.value:.3g}"
+        runs.append((True, _drawn("own vocabulary", draw, claims, pairs, each)))
+        runs.append((True, _drawn(name, draw_weaker, claims_of(weaker.for_variants(1)), pairs, each)))
     if law:
         runs.append((True, _law(one, _inputs(pairs)[:8], max(LEAST, draws // 20), seed)))
-    else:
-        _add_smaller_epsilon(one, claim, claims, pairs, runs, skipped, draws, seed)
     toys: list[WordMechanism] = []
     for dimension in DIMENSIONS:
         try:
@@ -185,34 +191,22 @@ def _plan_words(
     return runs, skipped
 
 
-def _add_smaller_epsilon(
-    one: WordMechanism,
-    claim: Guarantee | None,
-    claims: Claims,
-    pairs: list[Pair],
-    runs: list[tuple[bool, Run]],
-    skipped: list[str],
-    draws: int,
-    seed: int,
-) -> None:
-    """Audit the own vocabulary once more, at an epsilon at which near pairs claim no more than can be seen."""
+def _at_smaller_epsilon(one: WordMechanism, claims: Claims, pairs: list[Pair]) -> WordMechanism | None:
+    """Return a mechanism at an epsilon at which near pairs claim what can be seen; None where they do already."""
     near = [claims.loss(pair.one, pair.other) for pair in pairs if pair.kind in ("near", "frequent", "outlier")]
     largest = max((loss for loss in near if loss < float("inf")), default=0.0)
-    if largest <= REACH or claim is not None or one.parameter != "epsilon":
-        return
-    try:
-        weaker = replace(one, epsilon=one.value * REACH / largest)  # type: ignore[call-arg]
-    except SpecError as fault:
-        skipped.append(f"a smaller epsilon is left out: {fault}")
-        return
-    name = f"own vocabulary at epsilon {weaker.value:.3g}"
-    runs.append((True, _sampled(name, weaker, claims_of(weaker), pairs, _per_input(draws, pairs), seed)))
+    if largest <= REACH or one.parameter != "epsilon":
+        return None
+    changes: dict[str, Any] = {"epsilon": max(one.value * REACH / largest, EPSILON_RANGE[0])}
+    return replace(one, **changes)
 
 
 def _sampled(name: str, one: Mechanism, claims: Claims, pairs: list[Pair], each: int, seed: int) -> Run:
-    return lambda share, shown: sampled_check(
-        name, single(one, seed, name), claims, pairs, draws=each, alarm=share, progress=shown
-    )
+    return _drawn(name, single(one, seed, name), claims, pairs, each)
+
+
+def _drawn(name: str, draw: Draw, claims: Claims, pairs: list[Pair], each: int) -> Run:
+    return lambda share, shown: sampled_check(name, draw, claims, pairs, draws=each, alarm=share, progress=shown)
 
 
 def _streams(one: Mechanism, texts: tuple[str, str], draws: int, seed: int) -> Run:
