@@ -36,3 +36,16 @@ def test_wrong_input_ends_with_2(tmp_path: Path) -> None:
     assert_refused(audit(tmp_path, "CMP@2", "-o", "page.txt"), ".md or .html")
     assert_refused(audit(tmp_path, "CMP@2", "--noise", "loud"), "independent or common")
     assert_refused(audit(tmp_path, "CMP@2", "--alarm", "2"), "--alarm")
+
+
+def test_a_file_is_audited(tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "asked.tsv").write_text("1\tcat dog\n2\tfish bird\n3\thorse mouse\n", encoding="utf-8")
+    asked, sent = str(tmp_path / "asked.tsv"), str(tmp_path / "sent.csv")
+    given = ("--queries", asked, "--vectors", str(tmp_path / "small.txt"), "-n", "40", "--seed", "1", "-o", sent)
+    made = run("obfuscate", "-m", "CMP@1", "CMP@1.5", "--noise", "common", *given)
+    assert made.returncode == 0, made.stderr
+    done = run("audit", "--file", sent, "--queries", asked)
+    assert done.returncode == 1 and "noise shared between settings" in done.stdout
+    assert_refused(run("audit", "CMP@2", "--file", sent), "not both")
+    assert_refused(run("audit"), "name a mechanism")

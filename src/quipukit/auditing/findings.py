@@ -35,8 +35,12 @@ class Finding:
         """Return by how much the loss exceeds the claim; minus infinity where nothing is claimed."""
         return -math.inf if self.claimed == math.inf else self.loss - self.claimed
 
-    def sentence(self, exact: bool) -> str:
+    def sentence(self, method: Method) -> str:
         """Return the finding in words and numbers."""
+        if method == "compared":  # no probabilities were compared, and no loss follows
+            inputs = repr(self.one) if self.one == self.other else f"{self.one!r} and {self.other!r}"
+            return f"{inputs}: {self.event}: {self.evidence}"
+        exact = method == "exact"
         least = "" if exact else "at least "
         loss = "infinite" if self.loss == math.inf else f"{least}{self.loss:.4g} nats"
         claim = "nothing is claimed" if self.claimed == math.inf else f"{self.claimed:.4g} claimed"
@@ -59,7 +63,7 @@ class Check:
 
     def sentence(self) -> str:
         """Return the outcome in words and numbers."""
-        parts = [self.finding.sentence(self.method == "exact")] if self.finding else []
+        parts = [self.finding.sentence(self.method)] if self.finding else []
         if self.method == "sampled" and self.limit < math.inf:
             reach = f", and {self.reachable:,} of {self.pairs:,} ordered pairs claim less"
             parts.append(

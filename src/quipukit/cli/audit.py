@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def audit(
-    specs: list[str] = typer.Argument(metavar="SPEC ...", help="The mechanism; several are audited as one release."),
+    specs: list[str] | None = typer.Argument(
+        None, metavar="SPEC ...", help="The mechanism; several are audited as one release."
+    ),
+    file: Path | None = typer.Option(None, help="Audit a file or a folder of obfuscated queries made elsewhere."),
+    against: str | None = typer.Option(None, metavar="SPEC", help="The mechanism that the file is said to come from."),
+    queries: Path | None = typer.Option(None, help="The originals of the file. [in the file, or unknown]"),
     claim: float | None = typer.Option(None, help="Audit this epsilon in the place of the mechanism's own."),
     vectors: str | None = typer.Option(None, help="Word vectors. [the default pack]"),
     pool: str | None = typer.Option(None, help="Public queries for Cover and QueryExp: a log file. [wordnet]"),
@@ -40,8 +45,10 @@ def audit(
       quipukit audit SanText@10 --claim 5
       quipukit audit CMP@1 CMP@2 --noise common --json
       quipukit audit Cover@100 --pool log.tsv --partition log.cover
+      quipukit audit --file published/dl19/CMP
+      quipukit audit --file obfuscated.csv --queries topics.tsv --against CusText@10
     """
-    from quipukit.auditing.page import check_page, write_page
+    from quipukit.auditing.page import check_page
     from quipukit.auditing.run import audit
 
     if noise not in ("independent", "common"):
@@ -59,6 +66,13 @@ def audit(
 
         with progress("dividing the pool") as shown:
             resources["cover"] = load_partition(pool or BUILT_IN, partition, progress=shown)
+    if (file is None) == (not specs):
+        raise InputError("name a mechanism, as in 'quipukit audit CMP@10', or give a file with --file; not both.")
+    if file is not None:
+        outcome = _of_file(file, queries, against, resources.get("vectors"), alarm)
+        _end(outcome, output, as_json)
+        return
+    assert specs
     with progress("auditing") as shown:
         outcome = audit(
             specs[0] if len(specs) == 1 else list(specs),
@@ -72,6 +86,24 @@ def audit(
             progress=shown,
             **resources,
         )
+    _end(outcome, output, as_json)
+
+
+def _of_file(file: Path, queries: Path | None, against: str | None, vectors: Any, alarm: float) -> "Audit":
+    from quipukit.auditing.files import audit_file
+    from quipukit.io.obfuscated import read_obfuscated
+    from quipukit.io.queries import read_queries
+
+    table, originals = read_obfuscated(file)
+    if queries is not None:
+        originals = read_queries(queries)
+    return audit_file(table, originals, against=against, vectors=vectors, alarm=alarm, name=file.name)
+
+
+def _end(outcome: "Audit", output: Path | None, as_json: bool) -> None:
+    """Show what was found, and end with 1 where a claim is violated."""
+    from quipukit.auditing.page import write_page
+
     if output is not None:
         write_page(outcome, output)
         say(f"wrote {output}")
@@ -89,8 +121,8 @@ def _show(outcome: "Audit") -> None:
         [
             check.name,
             check.verdict,
-            _number(check.finding.loss) if check.finding else "",
-            _number(check.finding.claimed) if check.finding and outcome.private else "",
+            _number(check.finding.loss) if check.finding and check.method != "compared" else "",
+            _number(check.finding.claimed) if check.finding and check.finding.claimed and outcome.private else "",
             _number(check.limit) if check.method == "sampled" and check.limit < float("inf") else "",
             f"{check.draws:,}" if check.draws else "",
         ]
@@ -99,7 +131,7 @@ def _show(outcome: "Audit") -> None:
     print_table(outcome.about, ["check", "verdict", "loss seen", "claimed", "could have seen", "draws"], rows)
     print()
     for check in outcome.checks:
-        if check.finding is not None and check.verdict != "not violated":
+        if (check.finding is not None and check.verdict != "not violated") or check.method == "compared":
             print_wrapped(f"- {check.name}: {check.sentence()}.", "  ")
     for line in outcome.skipped:
         print_wrapped(f"- {line}", "  ")
