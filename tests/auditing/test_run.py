@@ -64,7 +64,7 @@ def test_a_wrong_twin_is_flagged_by_draws(name: str) -> None:
     ("mechanism", "check"),
     [
         (words(twins.Renormalized), "toy vocabulary, dimension 2"),
-        (words(twins.HalfClaimed), "toy vocabulary, dimension 1"),
+        (words(twins.HalfClaimed), "own vocabulary"),
     ],
 )
 def test_with_more_draws_a_whole_audit_flags_what_leaks_less(mechanism: Mechanism, check: str) -> None:
