@@ -23,7 +23,7 @@ def demo(
     """Run a small experiment on the built-in collection: four published mechanisms, Cover, and their report.
 
     Ten queries on private matters, ten variants each, or as many as a group of Cover has; 10 documents per variant; an
-    attacker with a log of 15,000 queries, in which Cover hides. It takes about three minutes on two cores the first
+    attacker with a log of 15,000 queries, in which Cover hides. It takes about four minutes on two cores the first
     time, and resumes where it was stopped.
 
     \b
