@@ -157,8 +157,11 @@ def page() -> str:
     lines = [_HEAD]
     for name, setup in SETUPS.items():
         folders = {where: RUNS / name / where for where in runs_of(setup)}
-        if all((folder / "manifest.json").is_file() for folder in folders.values()):
-            lines += _section(setup, {where: Result.load(folder) for where, folder in folders.items()})
+        done = {where: folder for where, folder in folders.items() if (folder / "manifest.json").is_file()}
+        if set(RUNS_OF) <= set(done):
+            lines += _section(setup, {where: Result.load(folder) for where, folder in done.items()})
+        else:
+            lines += [f"## {setup.title[0].upper()}{setup.title[1:]}", "", "Not measured yet.", ""]
     return "\n".join(lines) + "\n"
 
 
