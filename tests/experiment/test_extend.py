@@ -319,6 +319,7 @@ def test_two_of_one_name_are_refused_before_any_work(village: Path, tmp_path: Pa
     assert not (tmp_path / "out" / "artifacts").exists()
 
 
+@pytest.mark.slow
 def test_a_retriever_and_a_reranker_as_objects(village: Path, tmp_path: Path, saved: Saved) -> None:
     choices = {key: value for key, value in tiny.choices(village).items() if key != "systems"} | {"specs": ["CMP@5"]}
     found = qk.evaluate(**choices, retriever=First(), reranker=Longest(), out=tmp_path / "out")

@@ -426,6 +426,7 @@ def test_the_list_shows_every_plugin(installed):
     assert "no default strength" in _describe("Bare", VECTORS)["guarantee"]
 
 
+@pytest.mark.slow
 def test_the_commands_take_a_plugin_without_grid_and_default(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from dataclasses import dataclass\n"

@@ -14,6 +14,7 @@ def test_a_reason_is_given():
         require(False, "because of this")
 
 
+@pytest.mark.slow
 def test_it_holds_where_python_drops_assertions():
     code = "from quipukit.testing.base import require; require(False, 'because of this')"
     done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True)

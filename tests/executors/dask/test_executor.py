@@ -22,6 +22,7 @@ from tests.executors.small_job import LOG
 pytestmark = pytest.mark.serial
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_processes_of_this_machine_give_the_result_of_one_process(
     folder: Path, expected: str, capfd: pytest.CaptureFixture[str], workers: int
