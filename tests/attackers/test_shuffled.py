@@ -16,7 +16,13 @@ from quipukit.mechanisms.wordoptions import Bins
 from tests.attackers import toy
 
 PLACES = toy.vectors()
-LAWS = ["SanText({})@2", "TEM({})@3", "TEM({}, gamma=1)@4", "SanText+({})@2", "CusText({}, k=3)@2"]
+LAWS = [
+    pytest.param("SanText({})@2", marks=pytest.mark.slow),
+    "TEM({})@3",
+    pytest.param("TEM({}, gamma=1)@4", marks=pytest.mark.slow),
+    "SanText+({})@2",
+    "CusText({}, k=3)@2",
+]
 
 
 def mechanism(spec, vectors=PLACES):

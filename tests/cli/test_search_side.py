@@ -192,6 +192,7 @@ def test_a_setting_that_finds_nothing_is_a_result(sent: Path, collection: Path, 
     assert_refused(retrieve(sent, collection, tmp_path / "runs"), "Lost.trec", "name another folder")
 
 
+@pytest.mark.slow
 def test_the_built_in_collection_needs_no_files(tmp_path: Path) -> None:
     target = tmp_path / "sent.csv"
     assert run("obfuscate", "--collection", "wordnet", "-m", "Identity", "-n", "1", "-o", str(target)).returncode == 0

@@ -110,6 +110,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     assert tiny.result_files(out) == tiny.result_files(whole.folder)
 
 
+@pytest.mark.slow
 def test_a_preset_says_that_it_has_the_paper_s_attacker(village: Path) -> None:
     told = "the preset quipu2025 reproduces the attacker of its paper, QuIA alone"
     command = ["evaluate", str(village), "--preset", "quipu2025", "-m", "Identity", "--log", str(village / "log.txt")]

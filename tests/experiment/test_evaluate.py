@@ -190,6 +190,7 @@ def test_the_references_frame_the_rest(whole: Whole) -> None:
 # --- ways to call it ---
 
 
+@pytest.mark.slow
 def test_without_a_folder_nothing_stays_and_the_result_is_the_same(
     village: Path, small: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

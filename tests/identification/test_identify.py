@@ -19,6 +19,7 @@ def found(table: pd.DataFrame, queries: object = None) -> Identification:
     return qk.identify(table, queries, mechanisms=list(SETTINGS), log=log()[:200], vectors=vectors())
 
 
+@pytest.mark.slow
 def test_every_setting_is_identified_by_itself(toy: pd.DataFrame) -> None:
     answer = found(toy)
     assert answer.posterior.groupby("part")["posterior"].sum().tolist() == pytest.approx([1.0] * len(SETTINGS))

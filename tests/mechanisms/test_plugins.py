@@ -268,6 +268,7 @@ def test_a_promise_that_what_is_sent_refutes_is_caught(base):
         check_mechanism(Liar(epsilon=2, vectors=VECTORS))
 
 
+@pytest.mark.slow
 def test_an_audit_refutes_what_looks_well():
     class Quarter(SanText):
         name = "Quarter"

@@ -96,6 +96,7 @@ def test_few_settings(tmp_path: Path, settings: dict[str, tuple[float, ...]]) ->
     assert "Limitations" in page
 
 
+@pytest.mark.slow
 def test_several_systems_and_seeds(tmp_path: Path) -> None:
     few = {"CMP": (1.0, 10.0), "Identity": (0.0,)}
     result = only(make_result(systems=("bm25 + minilm", "dense + bm25"), seeds=(1, 2)), few)

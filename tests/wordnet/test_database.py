@@ -192,7 +192,7 @@ def test_most_frequent_part_of_speech(wn: WordNet, word: str, pos: str | None) -
     assert wn.most_frequent_pos(word) == pos
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_word_counts(wn: WordNet) -> None:
     counts = wn.word_counts()
     assert all(word.isascii() and word.isalpha() and word == word.lower() for word in counts)

@@ -30,6 +30,7 @@ def test_every_module_is_found_and_sorted() -> None:
         assert importlib.import_module(f"{package.__name__}.{name}").__doc__
 
 
+@pytest.mark.slow
 def test_a_section_of_another_package_is_shown_linked_and_written(small_page: Path, tmp_path: Path) -> None:
     result = only(make_result(), SMALL)
     with temporarily_installed("quipukit.sections", lengths=Lengths):
