@@ -15,6 +15,8 @@ from quipukit.mechanisms.base import Mechanism
 from tests.auditing.twins import PercentileCut, SoldBoxes, TopK, vocabulary
 from tests.covers.pools import partition
 
+pytestmark = pytest.mark.heavy  # not in make quick
+
 
 def check(mechanism: Mechanism, claims: Claims | None = None, **options: int):  # type: ignore[no-untyped-def]
     return exact_check(mechanism, claims or claims_of(mechanism), **{"inputs": 100, "seed": 1, **options})

@@ -11,6 +11,8 @@ from quipukit.auditing.filetests import inert_parameter, shared_noise
 from quipukit.errors import InputError
 from quipukit.frames import queries_frame
 
+pytestmark = pytest.mark.heavy  # not in make quick
+
 RNG = np.random.default_rng(3)
 WORDS = [f"w{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
 VECTORS = qk.Vectors(WORDS, RNG.normal(size=(64, 4)))

@@ -17,6 +17,8 @@ from quipukit.guarantees import MetricDP, NoGuarantee
 from quipukit.mechanisms.words import WordMechanism
 from tests.auditing.twins import vocabulary
 
+pytestmark = pytest.mark.heavy  # not in make quick
+
 
 def settings(*specs: str) -> list[WordMechanism]:
     return [qk.mechanism(spec, vocabulary()) for spec in specs]  # type: ignore[misc]

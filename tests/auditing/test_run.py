@@ -15,6 +15,8 @@ from tests.auditing import twins
 from tests.auditing.twins import vocabulary
 from tests.covers.pools import partition
 
+pytestmark = pytest.mark.heavy  # not in make quick
+
 LINE = qk.Vectors(["cat", "dog", "fish"], [[0.0], [1.0], [3.0]])
 
 

@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.test_cli import SMALL, assert_refused, run
+
+pytestmark = pytest.mark.heavy  # not in make quick
 
 
 def audit(folder: Path, *arguments: str):  # type: ignore[no-untyped-def]

@@ -31,6 +31,7 @@ def test_a_partition_is_written_read_and_used(log: Path) -> None:
     assert sent.returncode == 0 and len(sent.stdout.splitlines()) >= 11
 
 
+@pytest.mark.heavy
 def test_users_add_the_bound_of_style(log: Path) -> None:
     users = log.with_name("users.tsv")
     users.write_text(
@@ -42,6 +43,7 @@ def test_users_add_the_bound_of_style(log: Path) -> None:
     assert [one["prior"] for one in shown["bounds"]] == ["uniform", "count", "style"]
 
 
+@pytest.mark.heavy
 def test_representatives_by_what_they_find(log: Path, tmp_path: Path) -> None:
     (tmp_path / "docs.tsv").write_text("d1\tmy cat\nd2\ta dog\nd3\tpiano and violin\n")
     made = tmp_path / "found.cover"
