@@ -89,7 +89,7 @@ def obfuscate(
 
     Queries are a frame (qid, query), a Series or a mapping of ids to texts, (qid, query) pairs, or texts. With a
     ``seed`` the result is the same for any order, batches and number of threads; without one the noise is
-    seeded from OS entropy.
+    that of a cryptographic generator with keys from the OS.
 
     ``noise="common"`` lets the settings of one noise family share their draws: each keeps its exact distribution,
     differences between them get less noisy, and a sweep costs little more than one setting. It is for experiments and

@@ -4,7 +4,8 @@ An experiment names a root seed; each variant of each query then has a stream of
 over (root seed, mode, spec or noise family, query id, query text, variant). Nothing depends on the order of the work,
 the batch size or the number of threads, and the first n variants are the same for any N. The text is part of the
 key because ids repeat: two collections that both have a query "1" must not share noise, or what was sent for one tells
-about the other. For real use there is no seed: every variant is seeded with 256 fresh bits of OS entropy.
+about the other. For real use there is no seed: every variant has a cryptographic generator (ChaCha20) with a key of 256
+fresh bits of OS entropy, so that what was sent tells nothing about the noise of anything else.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ def stream(root: int | None, mode: Noise, owner: str, qid: str, text: str, varia
     """Return the generator of one variant of one query.
 
     ``owner`` is the full spec with its value in ``independent`` mode and the noise family in ``common`` mode.
-    With ``root=None`` the rest is ignored and the generator is seeded from OS entropy.
+    With ``root=None`` the rest is ignored and the generator is a cryptographic one, with a key from the OS.
 
     >>> same = [stream(7, "independent", "CMP@10", "q1", "a cat", 0).random() for _ in range(2)]
     >>> same[0] == same[1]
@@ -37,8 +38,10 @@ def keyed(*identity: str | int) -> np.random.Generator:
 
 
 def fresh() -> np.random.Generator:
-    """Return a generator seeded with 256 bits of OS entropy."""
-    return _generator(secrets.token_bytes(32))
+    """Return a cryptographic generator, ChaCha20 with a key of 256 bits of OS entropy."""
+    from quipukit.chacha import KEY_BYTES, ChaCha20
+
+    return np.random.Generator(ChaCha20(secrets.token_bytes(KEY_BYTES)))
 
 
 def _generator(entropy: bytes) -> np.random.Generator:

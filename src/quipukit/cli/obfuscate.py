@@ -51,7 +51,7 @@ def obfuscate(
         None, help="Obfuscate the queries of a collection: wordnet, irds:ID, a folder."
     ),
     seed: int | None = typer.Option(
-        None, help="Root seed, for experiments. Without it the noise is seeded from OS entropy."
+        None, help="Root seed, for experiments. Without it the noise comes from ChaCha20 with keys from the OS."
     ),
     noise: str = typer.Option("independent", help="'independent', or 'common' for sweeps (needs --seed)."),
     vectors: str | None = typer.Option(None, help=VECTORS_HELP),

@@ -37,7 +37,7 @@ class Streams(Protocol):
 
 @dataclass(frozen=True)
 class RootSeed:
-    """Streams by identity from one root seed; without a seed, each is seeded from OS entropy."""
+    """Streams by identity from one root seed; without a seed, each has a key from the OS."""
 
     root: int | None
     mode: seeds.Noise = "independent"
@@ -196,7 +196,7 @@ class Mechanism(ABC):
     def obfuscate(self, query: str, n: int = 1, rng: np.random.Generator | None = None) -> list[str]:
         """Return n obfuscated variants of a query (fewer or none where a heuristic finds none).
 
-        Without ``rng`` every variant is seeded from OS entropy, as real use must be.
+        Without ``rng`` every variant has a cryptographic generator with a key from the OS, as real use must have.
         """
         n = check_count(n, least=0)
         if not isinstance(query, str):
