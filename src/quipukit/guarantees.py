@@ -1,7 +1,7 @@
 """What mechanisms promise, as values that travel with them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from quipukit.specs import format_value
 
@@ -37,13 +37,15 @@ class MetricDP(Guarantee):
     metric: str = "euclidean"
     per: str = "word"
     scope: str = "all words"
+    # What floating point adds to the exponent, at most, where that is proved; None where it is not.
+    rounding: float | None = field(default=None, repr=False)
 
     def composed(self, n: int) -> "MetricDP":
-        return replace(self, epsilon=self.epsilon * n)
+        return replace(self, epsilon=self.epsilon * n, rounding=_times(self.rounding, n))
 
     def __str__(self) -> str:
         scope = "" if self.scope == "all words" else f", {self.scope}"
-        return f"{format_value(self.epsilon)}-metric DP ({self.metric}) per {self.per}{scope}"
+        return f"{format_value(self.epsilon)}-metric DP ({self.metric}) per {self.per}{scope}{_exactly(self.rounding)}"
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,23 @@ class LocalDP(Guarantee):
     epsilon: float
     among: str
     per: str = "word"
+    rounding: float | None = field(default=None, repr=False)  # as in MetricDP
 
     def composed(self, n: int) -> "LocalDP":
-        return replace(self, epsilon=self.epsilon * n)
+        return replace(self, epsilon=self.epsilon * n, rounding=_times(self.rounding, n))
 
     def __str__(self) -> str:
-        return f"{format_value(self.epsilon)}-DP among {self.among} per {self.per}"
+        return f"{format_value(self.epsilon)}-DP among {self.among} per {self.per}{_exactly(self.rounding)}"
+
+
+def _times(rounding: float | None, n: int) -> float | None:
+    return None if rounding is None else rounding * n
+
+
+def _exactly(rounding: float | None) -> str:
+    if rounding is None:
+        return ""
+    return ", sampled exactly" + (f" (rounding adds {rounding:.2g} at most)" if rounding else "")
 
 
 @dataclass(frozen=True)
@@ -219,9 +232,10 @@ def joint(releases: Sequence[tuple[str, Guarantee]]) -> Guarantee:
                 # Groups of one pool need not be nested: what two of them share may be a single query.
                 return NoGuarantee("a query in two groups is known to be in both, and those may share few")
             return one if len(releases) == 1 else NoGuarantee(f"{owner} has none")
-        kind = replace(one, epsilon=0)
-        known = sums.get(kind, kind)
+        kind = replace(one, epsilon=0, rounding=None)
+        known = sums.get(kind, replace(kind, rounding=0.0))
         assert isinstance(known, MetricDP | LocalDP)
-        sums[kind] = replace(known, epsilon=known.epsilon + one.epsilon)
+        proved = None if known.rounding is None or one.rounding is None else known.rounding + one.rounding
+        sums[kind] = replace(known, epsilon=known.epsilon + one.epsilon, rounding=proved)
     parts = tuple(sums.values())
     return parts[0] if len(parts) == 1 else Together(parts)

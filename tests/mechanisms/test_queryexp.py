@@ -103,6 +103,17 @@ def test_samples_follow_the_law() -> None:
         assert refuted(assert_chi2, counts, np.exp(made(20).log_probs(query)))  # epsilon doubled
 
 
+def test_exact_sampling_draws_the_same_queries_from_the_same_numbers() -> None:
+    """But for the few numbers that rounding decides; the law is enumerated in test_exactsampling.py."""
+    usual, exact = made(15), made(15, exact=True)
+    for query in ("cat", "qqzzxv"):
+        draws = [one.obfuscate(query, 500, np.random.default_rng(5)) for one in (usual, exact)]
+        assert draws[0] == draws[1]
+    assert repr(exact.spec) == "QueryExp(exact=True)@15"
+    assert str(exact.guarantee).startswith(f"{usual.guarantee}, sampled exactly (rounding adds ")
+    assert 1e-13 < exact.guarantee.rounding < 1e-10
+
+
 def test_every_query_of_the_pool_can_come_out_whatever_is_asked() -> None:
     for query in QUERIES:
         logs = made(60).log_probs(query)

@@ -78,7 +78,10 @@ class CusText(ExponentialSampling):
         if self.keep_stopwords:
             return NoGuarantee("stop words are sent as they are (keep_stopwords=True)")
         kind = "" if self.similarity == "euclidean" else f"{self.similarity} "
-        return LocalDP(self.epsilon, f"the words of one {kind}group of {self._sizes}")
+        # With exact sampling rounding adds nothing: scores stay within [0, 1], so weights within exp(epsilon / 2).
+        return LocalDP(
+            self.epsilon, f"the words of one {kind}group of {self._sizes}", rounding=0.0 if self.exact else None
+        )
 
     @property
     def _sizes(self) -> str:

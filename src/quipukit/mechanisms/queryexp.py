@@ -1,5 +1,6 @@
 """QueryExp: the exponential mechanism over the whole queries of a public pool."""
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -7,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.covers.distances import between
+from quipukit.covers.distances import FARTHEST, between
 from quipukit.covers.encoded import CandidatePoints, EncodedPool
 from quipukit.covers.load import load_partition
 from quipukit.covers.partition import Partition
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, MetricDP, NoGuarantee
-from quipukit.mechanisms.base import QueryMechanism, Streams, Tick, Variants, check_epsilon
+from quipukit.mechanisms.base import QueryMechanism, Streams, Tick, Variants, check_epsilon, check_flag
 from quipukit.mechanisms.changes import change_since
+from quipukit.mechanisms.exactsampling import distance_rounding, exact_positions
 from quipukit.text import key
 
 Floats = NDArray[np.float64]
@@ -34,6 +36,9 @@ class QueryExp(QueryMechanism):
 
     Guarantee: epsilon-metric DP per release, in the distance of the encodings; N variants are N releases, and spend N
     epsilon. A query of the pool may come out as it is, the more likely the larger epsilon.
+
+    With ``exact`` queries come out with exactly these probabilities, not with those that rounding leaves of them
+    (`exactsampling`).
 
     ``encoder`` is one of `quipukit.encoders`; a pool is encoded once. A query without a known word (length 0) lies at
     distance 1 of every query that has one: it comes out as any of them, alike.
@@ -60,9 +65,11 @@ class QueryExp(QueryMechanism):
     epsilon: float
     cover: Partition = field(default=None, repr=False)  # type: ignore[assignment]
     encoder: str = _ENCODER
+    exact: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.name, self.epsilon))
+        check_flag(self.name, "exact", self.exact)
         given: object = self.encoder
         if not isinstance(given, str) or not given.strip():
             raise SpecError(f"{self.name}: encoder must be the name of an encoder, for instance {_ENCODER!r}.")
@@ -74,7 +81,14 @@ class QueryExp(QueryMechanism):
         if change := change_since(type(self), "guarantee"):
             return NoGuarantee(f"{self.name} changes {change} and promises nothing of its own")
         metric = _METRIC if self.encoder == _ENCODER else f"{_METRIC} by {self.encoder}"
-        return MetricDP(self.epsilon, metric, "query")
+        return MetricDP(self.epsilon, metric, "query", rounding=self._rounding if self.exact else None)
+
+    @property
+    def _rounding(self) -> float:
+        distances = distance_rounding(self.epsilon, int(self.encoded.rows.shape[1]), FARTHEST)
+        # A logarithm of the table, a difference, is rounded once more; it is never below these.
+        least = self.epsilon / 2 * FARTHEST + math.log(len(self.cover.pool))
+        return distances + 4 * least * 2.0**-53
 
     @property
     def encoded(self) -> EncodedPool:
@@ -95,9 +109,13 @@ class QueryExp(QueryMechanism):
 
     def _drawn(self, log_probs: Floats, n: int, rngs: Callable[[int], np.random.Generator]) -> Variants:
         """Draw from a law by one uniform number for each variant: the inverse of its cumulative sum."""
-        ends = np.cumsum(np.exp(log_probs))
-        uniforms = np.array([rngs(variant).random() for variant in range(n)])
-        rows = np.minimum(np.searchsorted(ends, uniforms * ends[-1], side="right"), len(ends) - 1)
+        generators = [rngs(variant) for variant in range(n)]
+        uniforms = np.array([rng.random() for rng in generators])
+        if self.exact:
+            rows = exact_positions(log_probs, uniforms, generators.__getitem__)
+        else:
+            ends = np.cumsum(np.exp(log_probs))
+            rows = np.minimum(np.searchsorted(ends, uniforms * ends[-1], side="right"), len(ends) - 1)
         return Variants([self.cover.pool.texts[row] for row in rows.tolist()])
 
     # --- several settings at once ---

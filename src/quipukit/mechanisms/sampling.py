@@ -8,7 +8,8 @@ same neighborhoods share them, and each is computed once per distinct word.
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.deprecation import warn_deprecated
-from quipukit.errors import InputError, NoClosedForm
-from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, WordLaw, check_epsilon
+from quipukit.errors import InputError, NoClosedForm, SpecError
+from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, WordLaw, check_epsilon, check_flag
+from quipukit.mechanisms.exactsampling import Bits, distance_rounding, exact_positions
 from quipukit.mechanisms.wordoptions import random_order
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
 
@@ -81,6 +83,14 @@ class Sampling(WordMechanism):
         """Turn uniform numbers into rows: inverse transform of the law, in the order in which it lists its rows."""
         rows, log_weights = self.law(near)
         return rows[invert(np.exp(log_weights), uniforms)]
+
+    def draw_rows(self, near: Any, uniforms: NDArray[np.float64], further: Callable[[int], Bits]) -> NDArray[np.int64]:
+        """Turn uniform numbers into rows; ``further(i)`` continues the i-th of them, where more bits are needed."""
+        return self.sample(near, uniforms)
+
+    def any_rows(self, uniforms: NDArray[np.float64], further: Callable[[int], Bits]) -> NDArray[np.int64]:
+        """Turn uniform numbers into rows of the whole vocabulary, all equally likely."""
+        return uniform_rows(uniforms, len(self.vectors))
 
     def log_prob(self, output_word: str, input_word: str) -> float:
         """Return ln P(output | input) for one word; minus infinity for what cannot come out."""
@@ -161,8 +171,9 @@ class Sampling(WordMechanism):
             near = group[0].neighborhood(places[site])
             tokens = tokens_at[site]
             for owner, members in sharing.items():
+                further = _further(sites, queries, streams, owner, tokens, n)
                 for member, rows in members:
-                    rows[tokens] = member.sample(near, draws[owner].uniforms[tokens])
+                    rows[tokens] = member.draw_rows(near, draws[owner].uniforms[tokens], further)
             tick(share)
 
         def sample_point(point: tuple[str, int, int]) -> None:
@@ -173,11 +184,12 @@ class Sampling(WordMechanism):
 
         in_threads(sample_site, range(len(tokens_at)))
         in_threads(sample_point, [(owner, *where) for owner, drawn in draws.items() for where in drawn.gaussian])
-        uniform = sites.site_of == UNIFORM
+        uniform = np.flatnonzero(sites.site_of == UNIFORM)
         for owner, members in sharing.items():
-            for _, rows in members:
+            further = _further(sites, queries, streams, owner, uniform, n)
+            for member, rows in members:
                 rows[sites.site_of == KEEP] = KEEP
-                rows[uniform] = uniform_rows(draws[owner].uniforms[uniform], len(vectors))
+                rows[uniform] = member.any_rows(draws[owner].uniforms[uniform], further)
         if not tokens_at:
             tick(len(group) * len(queries))
         return [
@@ -188,17 +200,48 @@ class Sampling(WordMechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialSampling(Sampling):
-    """A sampling mechanism whose privacy parameter is epsilon."""
+    """A sampling mechanism whose privacy parameter is epsilon.
+
+    With ``exact`` words come out with exactly the probabilities of the law, not with those that rounding leaves of it
+    (`exactsampling`).
+    """
 
     parameter: ClassVar[str] = "epsilon"
     grid: ClassVar[tuple[float, ...]] = EPSILON_GRID
     default: ClassVar[float | None] = 10.0
 
     epsilon: float
+    exact: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.name, self.epsilon))
+        check_flag(self.name, "exact", self.exact)
         super().__post_init__()
+        if self.exact and self.oov == "gaussian":
+            raise SpecError(
+                f"{self.name}: exact=True needs a law, and oov='gaussian' gives unknown words a random place; use "
+                "oov='anchor'."
+            )
+
+    @property
+    def metric_rounding(self) -> float | None:
+        """Return what rounding adds to a loss at most, where weights go by distance; None without ``exact``."""
+        if not self.exact:
+            return None
+        # No two words, nor a word and the mean of all, are farther apart than twice the longest vector is long.
+        farthest = 2 * math.sqrt(2 * float(self.vectors.half_norms.max()))
+        return distance_rounding(self.epsilon, self.vectors.dimension, farthest)
+
+    def draw_rows(self, near: Any, uniforms: NDArray[np.float64], further: Callable[[int], Bits]) -> NDArray[np.int64]:
+        if not self.exact:
+            return super().draw_rows(near, uniforms, further)
+        rows, log_weights = self.law(near)
+        return rows[exact_positions(log_weights, uniforms, further)]
+
+    def any_rows(self, uniforms: NDArray[np.float64], further: Callable[[int], Bits]) -> NDArray[np.int64]:
+        if not self.exact:
+            return super().any_rows(uniforms, further)
+        return exact_positions(np.zeros(len(self.vectors)), uniforms, further)
 
 
 @dataclass(frozen=True)
@@ -227,6 +270,20 @@ def _draw(
         if order is not None:
             order[span, variant] = random_order(rng, sites.length(query))
     return _Draws(uniforms, gaussian, order)
+
+
+def _further(
+    sites: Sites, queries: Sequence[tuple[str, str]], streams: Streams, owner: str, tokens: NDArray[np.int64], n: int
+) -> Callable[[int], np.random.Generator]:
+    """Return what continues the i-th uniform number of some tokens: a stream of its own, made where it is needed."""
+
+    def stream(number: int) -> np.random.Generator:
+        token, variant = int(tokens[number // n]), number % n
+        query = bisect_right(sites.starts, token) - 1
+        place = token - sites.starts[query]
+        return streams.stream(f"{owner}, further bits of word {place}", *queries[query], variant)
+
+    return stream
 
 
 def _places(mechanism: Sampling, sites: Sites) -> list[Place]:

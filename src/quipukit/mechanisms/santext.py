@@ -36,7 +36,7 @@ class SanText(ExponentialSampling):
 
     @property
     def promise(self) -> Guarantee:
-        return MetricDP(self.epsilon, scope=self.scope)
+        return MetricDP(self.epsilon, scope=self.scope, rounding=self.metric_rounding)
 
     def law(self, near: SortedRow) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         # The nearest word has weight 1: far places (unknown words) would otherwise underflow to 0/0.
@@ -85,7 +85,8 @@ class SanTextPlus(SanText):
     @property
     def promise(self) -> Guarantee:
         sensitive, words = len(self.vectors) - self.first_sensitive, len(self.vectors)
-        return MetricDP(self.epsilon, scope=f"only the last {sensitive:,} of {words:,} words in file order")
+        scope = f"only the last {sensitive:,} of {words:,} words in file order"
+        return MetricDP(self.epsilon, scope=scope, rounding=self.metric_rounding)
 
     @property
     def neighborhood_key(self) -> Hashable:

@@ -56,7 +56,7 @@ class TEM(ExponentialSampling):
 
     @property
     def promise(self) -> Guarantee:
-        return MetricDP(self.epsilon, scope=self.scope)
+        return MetricDP(self.epsilon, scope=self.scope, rounding=self.metric_rounding)
 
     @property
     def truncation(self) -> float:
