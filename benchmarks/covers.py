@@ -77,6 +77,7 @@ def measure(file: str, size: int) -> None:
 
     from quipukit.covers.bisection import Sides, bisected
     from quipukit.covers.describe import Description
+    from quipukit.covers.forms import WIDTH, forms
     from quipukit.covers.partition import Partition, packed
     from quipukit.covers.pool import QueryPool
 
@@ -84,8 +85,9 @@ def measure(file: str, size: int) -> None:
     vectors = np.load(file, mmap_mode="r")
     pool = QueryPool.of((f"query {number:08d}" for number in range(size)), "made")
     start = time.perf_counter()
-    order, means = bisected(Sides(vectors), [np.arange(size)], LEAF)
-    made = Partition(pool, order.astype(np.int32), LEAF, packed(means), Description("static:default", 0))
+    order, means = bisected(Sides(vectors, forms(pool.texts), 1), [np.arange(size)], LEAF)
+    usual = np.zeros((len(means), WIDTH), np.float16)
+    made = Partition(pool, order.astype(np.int32), LEAF, packed(means), usual, Description("static:default"))
     seconds = time.perf_counter() - start
     made.members(made.group_of(pool.texts[0], LEAF), LEAF)
     start = time.perf_counter()

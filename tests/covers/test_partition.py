@@ -73,9 +73,9 @@ def test_an_order_that_lacks_a_query_is_refused() -> None:
     order = own.order.copy()
     order[0] = order[1]
     with pytest.raises(InputError, match="every query of its pool once"):
-        Partition(own.pool, order, own.leaf, own.means, own.description)
+        Partition(own.pool, order, own.leaf, own.means, own.usual, own.description)
     with pytest.raises(InputError, match="each of its leaves"):
-        Partition(own.pool, own.order, own.leaf, own.means[:1], own.description)
+        Partition(own.pool, own.order, own.leaf, own.means[:1], own.usual, own.description)
 
 
 def test_groups_larger_than_the_pool_are_refused() -> None:
@@ -85,5 +85,5 @@ def test_groups_larger_than_the_pool_are_refused() -> None:
 
 def test_the_fingerprint_depends_on_the_order() -> None:
     own = partition()
-    other = Partition(own.pool, np.roll(own.order, 1), own.leaf, own.means, own.description)
+    other = Partition(own.pool, np.roll(own.order, 1), own.leaf, own.means, own.usual, own.description)
     assert other.fingerprint != own.fingerprint

@@ -63,6 +63,7 @@ SMALL = frozenset(
 )
 _LONGEST = 12
 _KINDS = 5  # keywords, question word, yes-or-no, how, "define" and the like
+WIDTH = _KINDS + 5
 _KIND = {"how": 3, "define": 4, "definition": 4, "meaning": 4}
 _YES_NO = frozenset(QUESTIONS[9:21])
 
@@ -74,8 +75,8 @@ def forms(texts: Sequence[str]) -> NDArray[np.float32]:
     >>> bool(((one - two) ** 2).sum() < ((one - three) ** 2).sum())
     True
     """
-    described = np.zeros((len(texts), _KINDS + 5), np.float32)
-    for row, text in enumerate(texts):
+    described = np.zeros((len(texts), WIDTH), np.float32)
+    for row, text in enumerate(map(key, texts)):
         words = tokenize(text)
         count = len(words)
         described[row, _kind(words)] = 1
@@ -83,8 +84,8 @@ def forms(texts: Sequence[str]) -> NDArray[np.float32]:
             np.log1p(min(count, _LONGEST)) / np.log1p(_LONGEST) * 2,
             sum(word in SMALL for word in words) / max(1, count),
             sum(map(len, words)) / max(1, count) / 10,
-            not key(text).isascii() or any(letter.isdigit() for letter in text),
-            key(text).endswith("?") or "," in text or "." in text,
+            not text.isascii() or any(map(str.isdigit, text)),
+            text.endswith("?") or "," in text or "." in text,
         )
     return described
 

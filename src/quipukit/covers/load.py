@@ -8,7 +8,7 @@ from pathlib import Path
 from quipukit.collections.load import collection_names, load_collection
 from quipukit.covers.describe import Description
 from quipukit.covers.make import make_partition
-from quipukit.covers.partition import SUFFIX, Partition, read_partition
+from quipukit.covers.partition import FORMAT, SUFFIX, Partition, read_partition
 from quipukit.covers.pool import BUILT_IN, QueryPool
 from quipukit.errors import FileError, InputError
 from quipukit.executors.shared import loaded_by
@@ -56,7 +56,9 @@ def load_partition(
     if partition is not None:
         return read_partition(partition, public)
     wanted = description or Description()
-    name = f"{public.sha256[:32]}-{leaf}-{'-'.join(map(str, wanted.identity))}".replace("/", "_").replace(":", "_")
+    name = f"{public.sha256[:32]}-{leaf}-{FORMAT}-{'-'.join(map(str, wanted.identity))}".replace("/", "_").replace(
+        ":", "_"
+    )
     kept = cache_home() / "covers" / f"{name}{SUFFIX}"
     with locked(kept):
         if not kept.is_file():

@@ -1,9 +1,5 @@
 """Make the partition of a pool."""
 
-import functools
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from quipukit.covers.bisection import Sides, bisected
@@ -11,6 +7,7 @@ from quipukit.covers.describe import Description
 from quipukit.covers.forms import forms
 from quipukit.covers.partition import Partition, packed
 from quipukit.covers.pool import QueryPool
+from quipukit.covers.tree import starts
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore
 from quipukit.errors import InputError
@@ -33,34 +30,9 @@ def make_partition(
         raise InputError(f"the pool has {len(pool):,} queries, fewer than the {leaf:,} of one group.")
     description = description or Description()
     encodings = EncodingStore(load_encoder(description.encoder)).ensure(pool.texts, "query", progress)
-    sides = Sides(_Read(pool, encodings, description), _Forms(pool), description.levels)
+    written = forms(pool.texts)
     kinds = [np.flatnonzero(pool.kinds == kind) for kind in range(int(pool.kinds.max()) + 1)]
-    order, means = bisected(sides, kinds, leaf)
-    return Partition(pool, order.astype(np.int32), leaf, packed(means), description)
-
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """The descriptions of a pool, made where they are read."""
-
-    pool: QueryPool
-    encodings: Any
-    description: Description
-
-    @functools.cached_property
-    def shape(self) -> tuple[int, int]:
-        return len(self.pool), self.description.joined(self.encodings[:1], self.pool.texts[:1]).shape[1]
-
-    def __getitem__(self, rows: Any) -> Any:
-        encodings = np.asarray(self.encodings[rows], np.float32)
-        return self.description.joined(encodings, [self.pool.texts[row] for row in rows.tolist()])
-
-
-@dataclass(frozen=True, eq=False)
-class _Forms:
-    """The forms of a pool's queries, made where they are read."""
-
-    pool: QueryPool
-
-    def __getitem__(self, rows: Any) -> Any:
-        return forms([self.pool.texts[row] for row in rows.tolist()])
+    order, means = bisected(Sides(encodings, written, description.levels), kinds, leaf)
+    begins = starts(tuple(map(len, kinds)), leaf, 1)
+    usual = np.add.reduceat(written[order], begins[:-1], axis=0) / np.diff(begins)[:, None].astype(np.float32)
+    return Partition(pool, order.astype(np.int32), leaf, packed(means), usual.astype(np.float16), description)

@@ -24,14 +24,15 @@ from quipukit.executors.shared import Shared
 from quipukit.storage import atomic_write
 
 SUFFIX = ".cover"
-_FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Partition(Shared):
     """A pool in an order in which every node of a balanced tree is an interval (`tree`), and what its leaves are like.
 
-    ``order`` holds rows of the pool; ``means`` a line for each leaf, by which queries outside the pool are placed.
+    ``order`` holds rows of the pool; ``means`` and ``usual`` have a line for each leaf: what its queries mean, and how
+    they are written, by which queries outside the pool are placed.
     """
 
     kind = "partition"
@@ -40,6 +41,7 @@ class Partition(Shared):
     order: NDArray[np.int32]
     leaf: int
     means: NDArray[np.int8]
+    usual: NDArray[np.float16]
     description: Description
 
     def __post_init__(self) -> None:
@@ -48,16 +50,17 @@ class Partition(Shared):
             raise InputError("the partition does not hold every query of its pool once; make it again.")
         if (np.diff(self.pool.kinds[self.order]) < 0).any():
             raise InputError("the partition mixes the kinds of queries that its pool has; make it again.")
-        if len(self.means) != len(self.leaves) - 1:
+        if not len(self.means) == len(self.usual) == len(self.leaves) - 1:
             raise InputError("the partition does not describe each of its leaves; make it again.")
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """Return a hash over the pool, its order, and how other queries are placed."""
-        said = json.dumps([_FORMAT, self.pool.sha256, self.leaf, *self.description.identity])
+        said = json.dumps([FORMAT, self.pool.sha256, self.leaf, *self.description.identity])
         total = hashlib.sha256(said.encode())
         total.update(np.ascontiguousarray(self.order, np.int32).data)
         total.update(np.ascontiguousarray(self.means).data)
+        total.update(np.ascontiguousarray(self.usual, np.float16).data)
         return total.hexdigest()
 
     # --- groups ---
@@ -117,12 +120,10 @@ class Partition(Shared):
     # --- queries outside the pool ---
 
     def _nearest_leaves(self, texts: "list[str]") -> Places:
-        means = self._unit_means
+        means, usual = self._unit_means, self.usual.astype(np.float32)
         nearest = np.empty(len(texts), np.int64)
         for start in range(0, len(texts), 1024):
-            rows = self.description.of(texts[start : start + 1024])
-            # Of level ones the first: the same for every machine, and for any other queries beside it.
-            nearest[start : start + 1024] = np.argmax(np.round(rows @ means.T, 5), axis=1)
+            nearest[start : start + 1024] = self.description.nearest(texts[start : start + 1024], means, usual)
         return nearest
 
     @functools.cached_property
@@ -135,16 +136,15 @@ class Partition(Shared):
     def save(self, path: "str | os.PathLike[str]") -> str:
         """Write the partition (not its pool) to a file, and return the file's SHA-256."""
         header = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "pool": self.pool.sha256,
             "queries": len(self.pool),
             "leaf": self.leaf,
             "description": self.description.identity,
         }
         with atomic_write(Path(path)) as draft, draft.open("wb") as file:
-            np.savez_compressed(
-                file, header=np.frombuffer(json.dumps(header).encode(), np.uint8), order=self.order, means=self.means
-            )
+            said = np.frombuffer(json.dumps(header).encode(), np.uint8)
+            np.savez_compressed(file, header=said, order=self.order, means=self.means, usual=self.usual)
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
@@ -153,15 +153,16 @@ def read_partition(path: "str | os.PathLike[str]", pool: QueryPool) -> Partition
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+            if header["format"] != FORMAT:
+                raise FileError(f"{path}: was written by another version of quipukit; make it again.")
             order, means = arrays["order"].astype(np.int32), arrays["means"].astype(np.int8)
-        if header["format"] != _FORMAT:
-            raise FileError(f"{path}: was written by another version of quipukit; make it again.")
+            usual = arrays["usual"].astype(np.float16)
         if header["pool"] != pool.sha256:
             raise FileError(
                 f"{path}: is a partition of {header['queries']:,} other queries than the {len(pool):,} of {pool.name}; "
                 "give the pool that it was made for, or make a new partition."
             )
-        return Partition(pool, order, int(header["leaf"]), means, Description(*header["description"]))
+        return Partition(pool, order, int(header["leaf"]), means, usual, Description(*header["description"]))
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file.") from None
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as fault:
