@@ -6,6 +6,7 @@ same for both, and holds the queries. ``python -m reproduce.frontier dl19`` runs
 been run.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -41,7 +42,10 @@ class Setup:
     queries: str | None = None
     qrels: str | None = None
     n: int = 50
-    ours: tuple[str, ...] = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
+    ours: tuple[str, ...] = (
+        *("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200"),
+        *("QueryExp@20", "QueryExp@32", "Decoys@50"),
+    )
     shallow: tuple[str, ...] = ()  # with fewer results of each, where that keeps them within 2 %
     encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
     title: str = ""
@@ -61,7 +65,10 @@ SETUPS = {
         str(DATA / "vaswani"),
         str(LOG),
         n=20,
-        ours=("Cover(members=20)@50", "Cover(members=20)@100", "Cover(members=20)@200", "Decoys@20"),
+        ours=(
+            *("Cover(members=20)@50", "Cover(members=20)@100", "Cover(members=20)@200"),
+            *("QueryExp@20", "QueryExp@32", "Decoys@20"),
+        ),
         title="Vaswani, 11,429 abstracts",
     ),
     "wordnet": Setup("wordnet", "wordnet", title="the built-in collection, 117,659 entries of WordNet"),
@@ -70,8 +77,14 @@ DEPTH, SHALLOW = 10, 6
 RUNS_OF = ("in", "out", "few")  # and, where a setup has shallow ones, "shallow in" and "shallow out"
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Run what is named, or all, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="COLLECTION", help=f"{', '.join(SETUPS)}; all where none is given")
+    parser.add_argument("--page", action="store_true", help="only write the page, of what has been run")
+    given = parser.parse_args()
+    if unknown := sorted(set(given.names) - set(SETUPS)):
+        parser.error(f"there is no {unknown[0]}; there are {', '.join(SETUPS)}.")
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     if not DATA.is_dir():
         sys.exit("needs the public data in ../shared/data, beside the checkout")
@@ -79,7 +92,8 @@ def main(names: list[str]) -> None:
     from quipukit.experiment.run import run
 
     with ProgressView() as view:
-        for name in names or SETUPS:
+        for name in [] if given.page else given.names or SETUPS:
+            encode_documents(SETUPS[name])
             for where in runs_of(SETUPS[name]):
                 start = time.monotonic()
                 run(options_of(SETUPS[name], where), RUNS / name / where, listener=view)
@@ -91,6 +105,17 @@ def main(names: list[str]) -> None:
 def runs_of(setup: Setup) -> tuple[str, ...]:
     """Return the names of a collection's experiments."""
     return (*RUNS_OF, *(("shallow in", "shallow out") if setup.shallow else ()))
+
+
+def encode_documents(setup: Setup) -> None:
+    """Encode the whole collection once, for all experiments: which documents are met says nothing about a query."""
+    from quipukit.collections.load import load_collection
+    from quipukit.encoders.load import load_encoder
+    from quipukit.encoders.store import EncodingStore
+
+    if not setup.encoder.startswith("static"):
+        texts = [text for _, text in load_collection(setup.collection).documents()]
+        EncodingStore(load_encoder(setup.encoder)).ensure(texts, "document")
 
 
 def options_of(setup: Setup, where: str) -> Any:
@@ -279,4 +304,4 @@ that a public pool holds cannot be measured with it: mixtures are shown for seve
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
