@@ -99,7 +99,7 @@ def main() -> None:
                 run(options_of(SETUPS[name], where), RUNS / name / where, listener=view)
                 print(f"== {name}, {where}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}; the runs are in {RUNS.relative_to(ROOT)}", file=sys.stderr)
+    print(f"wrote {PAGE.relative_to(ROOT)}; the runs are in .cache/reproduce/frontier", file=sys.stderr)
 
 
 def runs_of(setup: Setup) -> tuple[str, ...]:
