@@ -10,7 +10,6 @@ Everything is timed by the clock, which counts, and by processor time, which oth
 where the two shares differ much, the machine was not free or cores stood idle.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -170,7 +169,3 @@ def _plain_product(vectors: Any, points: int) -> Callable[[], Any]:
             list(pool.map(block, range(0, points, side)))
 
     return work
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

@@ -9,7 +9,6 @@ queries at once cost without that. Loading and preparing is left out on both sid
 
 import json
 import subprocess
-import sys
 import tempfile
 import venv
 from dataclasses import dataclass
@@ -156,7 +155,3 @@ def _ours(vectors: Any, queries: dict[str, str], mechanism: str, job: Job, seed:
 
     taken = seconds(work)
     return taken / int(tables[0]["query"].str.split().str.len().sum())
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

@@ -5,6 +5,7 @@ with a closed form. Long logs are made of the words of the real one, and each is
 takes must grow in proportion, and most of what a row needs must not stay in memory.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -266,16 +267,28 @@ def _part(name: str, quick: bool) -> list[tuple[str, float]]:
     return {"panel": panel, "bayes": bayes}[name](quick) if not name.isdigit() else long_log(int(name))
 
 
-if __name__ == "__main__":
-    if "--cells" in sys.argv:  # --cells SETTING ...
-        side_by_side(sys.argv[sys.argv.index("--cells") + 1 :] or NOISY)
-    elif "--fresh" in sys.argv:  # --fresh COUNT
-        fresh(*map(int, sys.argv[sys.argv.index("--fresh") + 1 :]))
-    elif "--unknown" in sys.argv:  # --unknown SETTING ...
-        unknown(sys.argv[sys.argv.index("--unknown") + 1 :])
-    elif "--make" in sys.argv:  # --make ROWS FILE
-        make_log(int(sys.argv[2]), Path(sys.argv[3]))
-    elif "--part" in sys.argv:
-        print(json.dumps(_part(sys.argv[sys.argv.index("--part") + 1], "--quick" in sys.argv)))
+def main() -> None:
+    """Run a part of it, or a comparison that is no part of ``python -m benchmarks``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    one = parser.add_mutually_exclusive_group(required=True)
+    one.add_argument("--part", help="panel, bayes, or the rows of a long log: figures as JSON")
+    one.add_argument("--cells", nargs="*", metavar="SETTING", help="the stand-in for noise beside draws")
+    one.add_argument("--fresh", type=int, metavar="COUNT", help="queries that nothing was tuned on")
+    one.add_argument("--unknown", nargs="+", metavar="SETTING", help="Bayes who does not know the mechanism")
+    one.add_argument("--make", nargs=2, metavar=("ROWS", "FILE"), help="write a long log")
+    parser.add_argument("--quick", action="store_true", help="fewer settings, with --part")
+    given = parser.parse_args()
+    if given.part:
+        print(json.dumps(_part(given.part, given.quick)))
+    elif given.cells is not None:
+        side_by_side(given.cells or NOISY)
+    elif given.fresh:
+        fresh(given.fresh)
+    elif given.unknown:
+        unknown(given.unknown)
     else:
-        run("--quick" in sys.argv)
+        make_log(int(given.make[0]), Path(given.make[1]))
+
+
+if __name__ == "__main__":
+    main()

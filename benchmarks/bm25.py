@@ -1,6 +1,5 @@
 """How fast is BM25 beside bm25s, the fastest peer in Python, on the same index and queries?"""
 
-import sys
 import time
 
 from benchmarks.data import Skipped, median
@@ -76,7 +75,3 @@ def _queries(collection, obfuscate, count: int) -> list[str]:  # type: ignore[no
     n = 1 + count // len(originals) // 3
     table = obfuscate(originals, ["CMP@10", "CMP@15", "Mahalanobis@15", "Random"], n, seed=1, noise="common")
     return list(dict.fromkeys(table["query"]))[:count]
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

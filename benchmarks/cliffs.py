@@ -1,6 +1,5 @@
 """Inputs that once cost many times what an ordinary one does: how many times is it now?"""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -175,7 +174,3 @@ CASES = {
     "CusText, sweep of ten settings / one": Case(_sweep, 5, "8.2"),
     "a log of equal queries": Case(_ties, 8, "12"),
 }
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

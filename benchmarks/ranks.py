@@ -86,7 +86,3 @@ def _product_rate() -> float:
 def _python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

@@ -74,7 +74,3 @@ def _python(code: str) -> "subprocess.CompletedProcess[str]":
     if done.returncode:
         raise Skipped((done.stderr.strip().splitlines() or ["a process failed without a message"])[-1])
     return done
-
-
-if __name__ == "__main__":
-    run("--quick" in sys.argv)

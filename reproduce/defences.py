@@ -4,6 +4,7 @@
 are kept in ``.cache/reproduce/defences``; delete the folder to measure anew.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -45,6 +46,7 @@ def settings(name: str, epsilon: float) -> list[tuple[str, str, int]]:
 
 def main() -> None:
     """Measure every mechanism, and write."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     import quipukit as qk
 

@@ -4,6 +4,7 @@
 published obfuscated queries, the same at the paper's depth, and our own. Each resumes where it was stopped.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -22,6 +23,7 @@ PERTURBATION = DP[:4]
 
 def main() -> None:
     """Run, compare and write."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     if not DATA.is_dir() or not FIXTURES.is_dir():
         sys.exit("needs the public data in ../shared/data and ../shared/fixtures, beside the checkout")

@@ -5,6 +5,7 @@
 the identifier: it is fitted to simulated files, and its features and constants were chosen on simulated files.
 """
 
+import argparse
 import itertools
 import os
 import time
@@ -23,6 +24,7 @@ BINS = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
 
 def main() -> None:
     """Simulate, identify, count and write."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     import quipukit as qk
 

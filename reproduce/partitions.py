@@ -4,6 +4,7 @@
 the folder to measure anew.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -64,6 +65,7 @@ RECALL = Objective("source, form, meaning; recall", by_source=True, levels=1, co
 
 def main() -> None:
     """Measure what is not kept yet, and write the page."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     if not DATA.is_dir():
         sys.exit("needs the public data in ../shared/data, beside the checkout")

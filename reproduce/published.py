@@ -4,6 +4,7 @@
 nearly all of the time and is done once; it resumes where it was stopped.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -20,6 +21,7 @@ RISKS = {"P@1": "risk_p1", "R@10": "risk_r10", "RR": "risk_rr"}
 
 def main() -> None:
     """Attack, compare and write."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.environ.setdefault("QUIPUKIT_HOME", str(ROOT / ".cache" / "quipukit-reproduce"))
     import quipukit as qk
     from quipukit.measures.risk import mean_risk

@@ -1,14 +1,19 @@
-"""What the scripts beside the package import from it is there; no type checker looks at them."""
+"""What the scripts beside the package import from it is there (no type checker looks at them), and help costs nothing."""
 
 import ast
 import importlib
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = sorted(path for folder in ("benchmarks", "reproduce", "docs") for path in (ROOT / folder).glob("*.py"))
+
+
+def _is_run(script: Path) -> bool:
+    return script.parent.name == "reproduce" and "__main__" in script.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -25,3 +30,15 @@ def test_what_a_script_imports_is_there(script: Path) -> None:
         if not hasattr(loaded, name) and importlib.util.find_spec(f"{module}.{name}") is None:
             missing.append(f"{module}.{name}")
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    "name", ["benchmarks.attackers", *(f"reproduce.{path.stem}" for path in SCRIPTS if _is_run(path))]
+)
+def test_asking_for_help_runs_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit, match="^0$"):
+        importlib.import_module(name).main()
+    assert capsys.readouterr().out.startswith("usage: ")

@@ -23,8 +23,8 @@ class Cover(QueryMechanism):
 
     A public pool of queries is divided once, from public data alone, into groups of ``k`` queries or a few more that
     are close in meaning (`quipukit.covers`). A query of the pool belongs to its group; any other query to the group
-    of the leaf that is nearest in meaning and form. The number of variants is that of the group, whatever ``n`` says; with ``members`` = N it is
-    N fixed representatives of it.
+    of the leaf that is nearest in meaning and form. The number of variants is that of the group, whatever ``n`` says;
+    with ``members`` = N it is N fixed representatives of it.
 
     Guarantee: queries of one group are indistinguishable, exactly, for any number of repetitions. Which group it is,
     and so the topic, is released; see `WithinGroup` for what follows and what does not. A query of the pool is sent as
