@@ -1,4 +1,4 @@
-"""What the scripts beside the package import from it is there (no type checker looks at them), and help costs nothing."""
+"""What the scripts beside the package import from it is there, and asking them for help costs nothing."""
 
 import ast
 import importlib
@@ -39,6 +39,6 @@ def test_asking_for_help_runs_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", [name, "--help"])
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         importlib.import_module(name).main()
     assert capsys.readouterr().out.startswith("usage: ")
