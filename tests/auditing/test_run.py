@@ -160,6 +160,14 @@ def test_json_has_no_infinite_number(violated: Audit) -> None:
     assert content["verdict"] == "violated" and content["checks"][0]["finding"]["loss"] == "infinity"
 
 
+def test_what_floating_point_does_is_shown_where_it_is_proved(violated: Audit) -> None:
+    noise = qk.audit("CMP@2", vectors=LINE, draws=1000)
+    assert "sends another one than the ideal mechanism with probability" in noise.floating_point
+    assert noise.floating_point in str(noise) and noise.to_dict()["floating_point"] == noise.floating_point
+    assert "ideal mechanism with probability" in to_html(noise)
+    assert violated.floating_point == ""  # a mechanism of someone else
+
+
 def test_pages_show_inputs_and_no_markup_of_theirs(violated: Audit, tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert to_markdown(violated).startswith("# Audit of `WBB(n=3")
     nasty = qk.Vectors(["<b>x</b>", "y|z", "q"], [[0.0], [1.0], [3.0]])

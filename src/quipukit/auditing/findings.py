@@ -94,6 +94,7 @@ class Audit:
     seed: int
     about: str  # the vocabulary or the pool
     skipped: tuple[str, ...] = ()
+    floating_point: str = ""  # what rounding does, as far as it is proved
 
     @property
     def verdict(self) -> Verdict:
@@ -129,13 +130,15 @@ class Audit:
                 "about": self.about,
                 "checks": checks,
                 "skipped": list(self.skipped),
+                "floating_point": self.floating_point,
             }
         )
 
     def __str__(self) -> str:
         lines = [f"{self.mechanism}: {self.verdict} ({self.guarantee})"]
         lines += [f"- {one.name}: {one.verdict}. {one.sentence()}" for one in self.checks]
-        return "\n".join([*lines, *(f"- {one}" for one in self.skipped)])
+        lines += [f"- {one}" for one in (*self.skipped, self.floating_point) if one]
+        return "\n".join(lines)
 
 
 def _plain(value: Any) -> Any:

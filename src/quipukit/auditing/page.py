@@ -69,7 +69,7 @@ def _paragraphs(audit: Audit) -> list[str]:
         f"a mechanism that keeps its claims is called violated with probability {audit.alarm:g} at most. Events are "
         f"chosen on one half of the draws and tested on the other. Seed: {audit.seed}."
     )
-    return [*parts, *audit.skipped]
+    return [one for one in (*parts, audit.floating_point, *audit.skipped) if one]
 
 
 def _rows(audit: Audit) -> list[tuple[str, str, str]]:

@@ -19,6 +19,7 @@ from quipukit.auditing.whole import groups_check
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import ForAllVariants, Guarantee, LocalDP, MetricDP, WithinGroup
 from quipukit.mechanisms.base import EPSILON_RANGE, Mechanism, check_epsilon
+from quipukit.mechanisms.roundoff import in_words
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.obfuscation import mechanism as bind
 from quipukit.progress import Progress, part_of
@@ -79,6 +80,7 @@ def audit(
         claim = _as_guarantee(one, claim)
         runs, skipped = _plan(one, claim, draws=draws, inputs=inputs, n=n, seed=seed)
         guarantee, name, about = one.guarantee if claim is None else claim, repr(one.spec), _about(one)
+        floating_point = in_words(one)
     else:
         bound = [bind(each, **given) for each in mechanism]
         if len(bound) < 2:
@@ -86,6 +88,7 @@ def audit(
         claim = _as_guarantee(bound[0], claim)
         guarantee = joint_guarantee(bound, noise) if claim is None else claim
         name, about, skipped = " + ".join(repr(one.spec) for one in bound), f"{noise} noise", []
+        floating_point = ""
 
         def together(share: float, shown: Progress | None) -> Check:
             per_input = max(LEAST, draws // 10)
@@ -98,7 +101,9 @@ def audit(
         checks.append(run(alarm / max(1, sampled), part_of(progress, place, 1, len(runs))))
         if stop_early and checks[-1].verdict == VIOLATED:
             break
-    return Audit(name, str(guarantee), guarantee.private, tuple(checks), alarm, seed, about, tuple(skipped))
+    return Audit(
+        name, str(guarantee), guarantee.private, tuple(checks), alarm, seed, about, tuple(skipped), floating_point
+    )
 
 
 def _as_guarantee(one: Mechanism, claim: Guarantee | float | None) -> Guarantee | None:

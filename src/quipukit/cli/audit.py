@@ -133,7 +133,7 @@ def _show(outcome: "Audit") -> None:
     for check in outcome.checks:
         if (check.finding is not None and check.verdict != "not violated") or check.method == "compared":
             print_wrapped(f"- {check.name}: {check.sentence()}.", "  ")
-    for line in outcome.skipped:
+    for line in filter(None, (*outcome.skipped, outcome.floating_point)):
         print_wrapped(f"- {line}", "  ")
     print_wrapped(
         "- Losses in nats; of sampled checks, lower bounds that hold together but for a probability of "
