@@ -26,3 +26,10 @@ def test_looks_stay_with_a_mechanism() -> None:
     assert looks_of(["TEM", "CMP"])["CMP"] == looks_of(["CMP"])["CMP"]
     many = looks_of([f"M{number}" for number in range(40)])
     assert len({(look.light, look.marker, look.dash) for look in many.values()}) == 40
+
+
+def test_a_mechanism_of_ones_own_is_not_taken_for_one_that_is_there() -> None:
+    """Two blues side by side were."""
+    looks = looks_of(["CMP", "Cover"])
+    red, _, blue = bytes.fromhex(looks["Cover"].light[1:])
+    assert looks["CMP"].light == "#0072b2" and red > blue

@@ -4,6 +4,7 @@ The colors are those of Okabe and Ito, darkened for white paper and lightened fo
 of at least 3 : 1. Markers distinguish the mechanisms without color.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,8 +59,24 @@ def looks_of(mechanisms: Sequence[str]) -> dict[str, Look]:
     """Return a look for every mechanism; no two are alike among the first forty."""
     names = list(dict.fromkeys(mechanisms))
     taken = {name: _KNOWN.index(name) for name in names if name in _KNOWN}
-    free = (number for number in range(len(_KNOWN) + len(names)) if number not in taken.values())
-    return {name: _look(taken[name] if name in taken else next(free)) for name in names}
+    for name in names:
+        if name not in taken:
+            taken[name] = _free(set(taken.values()))
+    return {name: _look(taken[name]) for name in names}
+
+
+def _free(taken: set[int]) -> int:
+    """Return the number of the color that is most unlike those that are taken; where all are, the next look."""
+    left = [number for number in range(len(_COLORS)) if number not in taken]
+    if not left:
+        return next(number for number in itertools.count() if number not in taken)
+    return max(left, key=lambda number: min((_apart(number, other) for other in taken), default=0))
+
+
+def _apart(one: int, other: int) -> int:
+    """Return how far two colors are apart, as the eye weighs red, green and blue."""
+    pairs = zip(*(bytes.fromhex(_COLORS[number % len(_COLORS)][0][1:]) for number in (one, other)), strict=True)
+    return sum(weight * (a - b) ** 2 for weight, (a, b) in zip((2, 4, 3), pairs, strict=True))
 
 
 def _look(number: int) -> Look:
