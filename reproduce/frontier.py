@@ -187,7 +187,23 @@ def page() -> str:
             lines += _section(setup, {where: Result.load(folder) for where, folder in done.items()})
         else:
             lines += [f"## {setup.title[0].upper()}{setup.title[1:]}", "", "Not measured yet.", ""]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_sessions()]) + "\n"
+
+
+def _sessions() -> list[str]:
+    """Return what is left of a session of five queries, as ``python -m reproduce.sessions`` measured it."""
+    from reproduce.sessions import KEPT
+
+    kept = {name: KEPT / f"{name}.md" for name in ("risks", "confirm")}
+    if not all(file.is_file() for file in kept.values()):
+        return ["## Sessions", "", "Not measured yet.", ""]
+    rows = [line.split("|")[1:-1] for line in kept["risks"].read_text(encoding="utf-8").splitlines() if "|" in line]
+    confirmed = [line for line in kept["confirm"].read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    return [
+        *("## Sessions of five queries, the built-in collection", "", _SESSIONS, ""),
+        *(f"|{'|'.join((name, one, five))}|" for name, one, *_, five, _ in rows),
+        *("", "The sticky cover that was chosen, on the sessions it was chosen on and on others:", "", *confirmed, ""),
+    ]
 
 
 def _section(setup: Setup, results: dict[str, Any]) -> list[str]:
@@ -301,6 +317,10 @@ only up to 2 %. *Original, random, as many*: what the query itself, and random w
 Mechanisms that use no pool are the same in both. The log holds every query once, so that the share of a user's queries
 that a public pool holds cannot be measured with it: mixtures are shown for several shares.
 """
+_SESSIONS = (
+    "R@10 of the last query against the session attacker, who knows the mechanism, after one query and after five "
+    "related ones ([all lengths, and what sticky covers find](sessions_measured.md))."
+)
 
 
 if __name__ == "__main__":
