@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from quipukit.auditing.kept import kept_audit
+from quipukit.vectors.sources import load_vectors
 from tests.cli.test_cli import SMALL, assert_refused, run
 
 pytestmark = pytest.mark.heavy  # not in make quick
@@ -18,6 +20,8 @@ def audit(folder: Path, *arguments: str):  # type: ignore[no-untyped-def]
 def test_what_holds_ends_with_0_and_says_what_could_have_been_seen(tmp_path: Path) -> None:
     done = audit(tmp_path, "SanText@2")
     assert done.returncode == 0 and done.stdout.startswith("SanText@2: holds. It claims: 2-metric DP")
+    vectors = load_vectors(str(tmp_path / "small.txt"))
+    assert str(kept_audit("SanText@2", vectors.fingerprint)) == "holds"  # for reports
     assert "could have seen" in done.stdout and "Floating point: each probability is off by" in done.stdout
 
 

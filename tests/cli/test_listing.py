@@ -1,12 +1,19 @@
 """What there is to choose from, plugins among it."""
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
 from quipukit.cli.listing import list_all
+from quipukit.mechanisms.cmp import CMP
 from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.engines import Anserini
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreign(CMP):
+    name = "Foreign"
 
 
 class Marmot(Anserini):
@@ -21,8 +28,10 @@ def test_plugins_are_listed(capsys):
         temporarily_installed("quipukit.rerankers", longest=len),
         temporarily_installed("quipukit.encoders", letters=len),
         temporarily_installed("quipukit.collections", colors=len),
+        temporarily_installed("quipukit.mechanisms", Foreign=Foreign),
     ):
         list_all(as_json=True)
     shown = json.dumps(json.loads(capsys.readouterr().out))
     assert all(f'"name": "{name}"' in shown for name in ("overlap", "longest", "letters", "colors"))
     assert "solr, searxng, marmot" in shown
+    assert '"guarantee": "claimed: 10-metric DP (euclidean) per word"' in shown  # nobody has audited it

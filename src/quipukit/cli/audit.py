@@ -73,9 +73,12 @@ def audit(
         _end(outcome, output, as_json)
         return
     assert specs
+    from quipukit.obfuscation import mechanism as bind
+
+    mechanisms = [bind(one, **resources) for one in specs]
     with progress("auditing") as shown:
         outcome = audit(
-            specs[0] if len(specs) == 1 else list(specs),
+            mechanisms[0] if len(mechanisms) == 1 else mechanisms,
             claim=claim,
             draws=draws,
             inputs=inputs,
@@ -84,8 +87,11 @@ def audit(
             alarm=alarm,
             seed=seed,
             progress=shown,
-            **resources,
         )
+    if len(mechanisms) == 1 and claim is None:
+        from quipukit.auditing.kept import keep
+
+        keep(outcome, mechanisms[0], draws)
     _end(outcome, output, as_json)
 
 

@@ -89,6 +89,7 @@ def _collections() -> list[dict[str, str]]:
 
 
 def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
+    from quipukit.auditing.kept import claim_of
     from quipukit.errors import SpecError
     from quipukit.mechanisms.base import default_value, option_fields
     from quipukit.obfuscation import mechanism
@@ -99,7 +100,7 @@ def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
     value, guarantee = None, ""
     try:
         value = default_value(cls) if cls.parameter else None
-        guarantee = str(mechanism(Spec(cls.name, (), value), vectors).guarantee)
+        guarantee = claim_of(mechanism(Spec(cls.name, (), value), vectors))
     except SpecError as fault:  # of a plugin: one that cannot be described must not hide the others
         guarantee = f"not known: {fault}"
     return {

@@ -179,7 +179,9 @@ class Spent:
 
     def lines(self) -> list[str]:
         """Say what each setting promises, what n variants add up to, and what all settings promise together."""
-        lines = [f"{one.spec!r}: {one.guarantee}{self._composed(one)}" for one in self.mechanisms]
+        from quipukit.auditing.kept import claim_of
+
+        lines = [f"{one.spec!r}: {claim_of(one)}{self._composed(one)}" for one in self.mechanisms]
         if len(self.mechanisms) > 1:
             lines.append(f"all settings together, N = {self.n} ({self.noise} noise): {self.joint()}")
         return lines
@@ -198,6 +200,8 @@ class Spent:
 
 
 def _as_json(spent: Spent, done: "Obfuscation") -> dict[str, Any]:
+    from quipukit.auditing.kept import claim_of
+
     settings = []
     for one in spent.mechanisms:
         rows, flags = (
@@ -213,7 +217,7 @@ def _as_json(spent: Spent, done: "Obfuscation") -> dict[str, Any]:
                 "n": spent.n,
                 "budget": Setting.of(one, spent.n).budget if each else None,
                 "budget_query": dict(zip(spent.queries["qid"], each, strict=True)) if each else None,
-                "guarantee": str(one.guarantee),
+                "guarantee": claim_of(one),
                 "variants": rows[["qid", "variant", "query"]].to_dict("records"),
                 "notes": flags[["qid", "flag", "count"]].to_dict("records"),
             }

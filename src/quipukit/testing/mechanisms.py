@@ -7,6 +7,7 @@ import warnings
 
 import pandas as pd
 
+from quipukit.auditing.kept import keep
 from quipukit.auditing.run import audit as run_audit
 from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee
@@ -74,6 +75,7 @@ def check_mechanism(mechanism: Mechanism, n: int = 4, verbatim: bool = False, au
 
 def _check_audit(mechanism: Mechanism) -> None:
     done = run_audit(mechanism, draws=_AUDIT_DRAWS, inputs=200, alarm=_AUDIT_ALARM, stop_early=True)
+    keep(done, mechanism, _AUDIT_DRAWS)
     found = done.counter_example
     said = "" if found is None else f" ({found.name}): {found.sentence()}"
     require(found is None, f"{done.mechanism}: the claim {done.guarantee} is violated{said}")
