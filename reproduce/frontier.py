@@ -48,6 +48,7 @@ class Setup:
     )
     shallow: tuple[str, ...] = ()  # with fewer results of each, where that keeps them within 2 %
     encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
+    every: int = 1  # of the collection's queries, where there are many
     title: str = ""
 
 
@@ -71,7 +72,7 @@ SETUPS = {
         ),
         title="Vaswani, 11,429 abstracts",
     ),
-    "wordnet": Setup("wordnet", "wordnet", title="the built-in collection, 117,659 entries of WordNet"),
+    "wordnet": Setup("wordnet", "wordnet", every=3, title="the built-in collection, 117,659 entries of WordNet"),
 }
 DEPTH, SHALLOW = 10, 6
 RUNS_OF = ("in", "out", "few")  # and, where a setup has shallow ones, "shallow in" and "shallow out"
@@ -127,7 +128,7 @@ def options_of(setup: Setup, where: str) -> Any:
     specs = {"in": (*PUBLISHED, *setup.ours), "out": setup.ours, "few": PUBLISHED}.get(where, setup.shallow)
     return Options(
         collection=setup.collection,
-        queries=setup.queries,
+        queries=str(query_file(setup)) if setup.every > 1 else setup.queries,
         qrels=setup.qrels,
         log=setup.log,
         pool=str(pool_file(setup, "out" if where.endswith("out") else "in")),
@@ -141,17 +142,29 @@ def options_of(setup: Setup, where: str) -> Any:
     )
 
 
+def query_file(setup: Setup) -> Path:
+    """Return the file of the queries; write it where they are those of the collection, or every so many of them."""
+    from quipukit.collections.load import load_collection
+
+    if setup.queries:
+        return Path(setup.queries)
+    path = RUNS / "pools" / f"{Path(setup.collection).name}-queries.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = load_collection(setup.collection).queries().iloc[:: setup.every]
+    own.to_csv(path, sep="\t", index=False, header=False, quoting=3, escapechar=None)
+    return path
+
+
 def pool_file(setup: Setup, where: str) -> Path:
     """Write the pool: the log with all queries, or without any of them; sources stay where the log names them."""
     import pandas as pd
 
     from quipukit.attackers.log import read_log
-    from quipukit.collections.load import load_collection
     from quipukit.io.logs import read_kinds
     from quipukit.io.queries import read_queries
     from quipukit.text import key
 
-    asked = read_queries(setup.queries) if setup.queries else load_collection(setup.collection).queries()
+    asked = read_queries(query_file(setup))
     own = {key(text): text for text in asked["query"]}
     log = read_log(setup.log)
     kinds: list[str] = []
