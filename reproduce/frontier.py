@@ -30,6 +30,8 @@ PUBLISHED = (
 )
 ATTACKERS = ("panel", "Bayes", "Bayes(prior=style)")
 SHARES = (0.0, 0.25, 0.5, 1.0)  # of the queries that are in the pool
+# In the pool only: outside it, too, it draws from the pool. Its law takes a pass over all pairs of queries of the log.
+DRAWN = ("QueryExp@20", "QueryExp@32")
 FEW = 10  # variants, beside the usual number
 
 
@@ -42,10 +44,7 @@ class Setup:
     queries: str | None = None
     qrels: str | None = None
     n: int = 50
-    ours: tuple[str, ...] = (
-        *("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200"),
-        *("QueryExp@20", "QueryExp@32", "Decoys@50"),
-    )
+    ours: tuple[str, ...] = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
     shallow: tuple[str, ...] = ()  # with fewer results of each, where that keeps them within 2 %
     encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
     every: int = 1  # of the collection's queries, where there are many
@@ -66,10 +65,7 @@ SETUPS = {
         str(DATA / "vaswani"),
         str(LOG),
         n=20,
-        ours=(
-            *("Cover(members=20)@50", "Cover(members=20)@100", "Cover(members=20)@200"),
-            *("QueryExp@20", "QueryExp@32", "Decoys@20"),
-        ),
+        ours=("Cover(members=20)@50", "Cover(members=20)@100", "Cover(members=20)@200", "Decoys@20"),
         title="Vaswani, 11,429 abstracts",
     ),
     "wordnet": Setup("wordnet", "wordnet", every=3, title="the built-in collection, 117,659 entries of WordNet"),
@@ -125,7 +121,7 @@ def options_of(setup: Setup, where: str) -> Any:
     from quipukit.experiment.options import Options
     from quipukit.retrieval.system import SystemSpec
 
-    specs = {"in": (*PUBLISHED, *setup.ours), "out": setup.ours, "few": PUBLISHED}.get(where, setup.shallow)
+    specs = {"in": (*PUBLISHED, *setup.ours, *DRAWN), "out": setup.ours, "few": PUBLISHED}.get(where, setup.shallow)
     return Options(
         collection=setup.collection,
         queries=str(query_file(setup)) if setup.every > 1 else setup.queries,
