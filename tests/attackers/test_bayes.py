@@ -399,3 +399,11 @@ def test_without_noise_the_response_is_the_word_itself():
         seen = Observed.of(sites, [known.words[sites.rows[column]]])
         table = law.table(seen, np.arange(len(sites.kinds)))
         assert table.log_likelihood[0].argmax() == column and not table.violations.any()
+
+
+def test_who_differs_in_the_prior_alone_learns_the_same_laws_once() -> None:
+    log = KnownLog(toy.WORDS, np.ones(len(toy.WORDS), np.int64))
+    attackers = [Bayes(vectors=PLACES), Bayes(vectors=PLACES, prior="style"), Support(vectors=PLACES)]
+    for one in attackers:
+        one.prepare(log.copied())
+    assert len({id(one._laws) for one in attackers}) == 1

@@ -6,9 +6,9 @@ counted is the business of the harness (`quipukit.attackers.panel`).
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ Knowledge = Literal["log", "log+mechanism", "log+mechanism+epsilon"]
 RESOURCES = ("encoder", "vectors")
 
 Floats = NDArray[np.float64]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class KnownLog:
 
     texts: Sequence[str]
     counts: NDArray[np.int64]
-    _words: "list[LogTokens]" = field(default_factory=list, repr=False)
+    _memo: "dict[Hashable, Any]" = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -73,17 +74,22 @@ class KnownLog:
     @property
     def tokens(self) -> LogTokens:
         """Return the words of every query, divided once for all attackers that share a log."""
-        if not self._words:
-            self._words.append(LogTokens.of(self.texts))
-        return self._words[0]
+        return self.derived("tokens", lambda: LogTokens.of(self.texts))
+
+    def derived(self, key: Hashable, build: "Callable[[], _T]") -> "_T":
+        """Return something computed from the log, computing it once for all attackers that share it."""
+        if key not in self._memo:
+            self._memo[key] = build()
+        value: _T = self._memo[key]
+        return value
 
     def copied(self) -> "KnownLog":
-        """Return a copy of its own for an attacker; the words, which cannot be changed, are shared.
+        """Return a copy of its own for an attacker; what was computed from it, which cannot be changed, is shared.
 
         The texts of a long log cannot be changed either.
         """
         texts = list(self.texts) if isinstance(self.texts, list) else self.texts
-        return KnownLog(texts, self.counts.copy(), self._words)
+        return KnownLog(texts, self.counts.copy(), self._memo)
 
 
 class LogVectors(Protocol):

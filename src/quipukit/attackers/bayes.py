@@ -124,7 +124,8 @@ class Bayes(Attacker):
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Keep the log; it is divided into words when a mechanism is seen."""
-        self._laws = Laws(log.texts, self.vectors)
+        # One for all of its kind: who differs in the prior alone learns the same laws.
+        self._laws = log.derived(("laws", self.vectors.fingerprint), lambda: Laws(log.texts, self.vectors))
         self._cells: dict[NoiseLaw, Cells] = {}
         counts = np.ones(len(log)) if self.prior == "uniform" else np.maximum(log.counts, 1)
         self._log_prior = np.log(counts / counts.sum()) if len(log) else np.empty(0)

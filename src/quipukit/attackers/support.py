@@ -40,7 +40,8 @@ class Support(Attacker):
 
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Keep the log; it is divided into words when a mechanism is seen."""
-        self._laws, self._size = Laws(log.texts, self.vectors), len(log)
+        self._laws = log.derived(("laws", self.vectors.fingerprint), lambda: Laws(log.texts, self.vectors))
+        self._size = len(log)
 
     def scores(self, sent: Sent) -> Floats:
         """Return minus the number of violations."""
