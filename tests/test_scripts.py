@@ -33,7 +33,8 @@ def test_what_a_script_imports_is_there(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["benchmarks.attackers", *(f"reproduce.{path.stem}" for path in SCRIPTS if _is_run(path))]
+    "name",
+    ["benchmarks.attackers", "benchmarks.audit", *(f"reproduce.{path.stem}" for path in SCRIPTS if _is_run(path))],
 )
 def test_asking_for_help_runs_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

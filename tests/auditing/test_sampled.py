@@ -7,7 +7,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.auditing.claims import Nothing, claims_of
-from quipukit.auditing.draws import at_two_values, several, single
+from quipukit.auditing.draws import at_values, several, single
 from quipukit.auditing.events import largest_bound
 from quipukit.auditing.findings import NOT_VIOLATED, NOTHING_CLAIMED, VIOLATED
 from quipukit.auditing.outcomes import Outcome
@@ -132,14 +132,15 @@ def test_two_values_share_their_noise_and_keep_their_laws(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("quipukit.auditing.draws._LARGE", 0)  # as if three words were many
     one, other = (qk.mechanism(f"CMP@{value}", LINE) for value in (2, 1))
-    draw, draw_other = at_two_values(one, other, 1)  # type: ignore[arg-type]
+    draw, draw_other = at_values([one, other], ["cat", "dog"], 1)  # type: ignore[list-item]
     mine, theirs = (sample("cat", 3000, 0) for sample in (draw, draw_other))
     for sample, epsilon in ((mine, 2), (theirs, 1)):
         # Noise beyond half of the way to the next word, on its side.
         moved = sum(sent != ("cat",) for sent in sample)
         assert binomtest(moved, 3000, math.exp(-epsilon / 2) / 2).pvalue > 1e-6
     assert all(them != ("cat",) for me, them in zip(mine, theirs, strict=True) if me != ("cat",))  # the same noise
-    assert draw_other("dog", 30, 1) == at_two_values(one, other, 1)[1]("dog", 30, 1)  # type: ignore[arg-type]
+    again = at_values([one, other], ["cat", "dog"], 1)[1]  # type: ignore[list-item]
+    assert draw_other("dog", 30, 1) == again("dog", 30, 1)
 
 
 def test_draws_are_those_of_one_release_and_depend_on_their_purpose() -> None:

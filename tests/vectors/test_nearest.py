@@ -366,3 +366,19 @@ def test_the_bound_holds_for_float32_scores(dimension):
     assert (off <= limit).all()
     # A bound that always holds and is never near would cost speed, not truth; it grows with the dimension alone.
     assert nearest.error_bound(dimension) < (dimension + 9) * 2.0**-24
+
+
+@pytest.mark.parametrize("radii", [1, 3])
+def test_directions_can_be_shared_by_several_bases(radii, monkeypatch):
+    """Every base with every direction, as if each pair had a direction of its own; over several blocks."""
+    monkeypatch.setattr(nearest, "_SHARED", 4)
+    rng = np.random.default_rng(11)
+    matrix = rng.standard_normal((700, 6)).astype(np.float32)
+    bases, directions = rng.standard_normal((5, 6)), unit(rng.standard_normal((30, 6)))
+    direction_of, base_of = np.repeat(np.arange(30), 5), np.tile(np.arange(5), 30)
+    radius = rng.gamma(6, 1, (150, radii))
+    found, distance = nearest.nearest_two(matrix, halves(matrix), bases, base_of, directions, radius, direction_of)
+    wanted, wanted_distance = brute_two(matrix, bases, base_of, directions[direction_of], radius)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(distance, wanted_distance)
+    assert (found[0::5] != found[1::5]).any()

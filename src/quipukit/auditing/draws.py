@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from quipukit import seeds
+from quipukit.auditing.commonnoise import draw_together, is_plain_noise, placed_texts
 from quipukit.auditing.outcomes import Outcome
 from quipukit.auditing.sampled import Draw
 from quipukit.mechanisms.base import Mechanism, OneGenerator, RootSeed, Streams
-from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.words import WordMechanism
 from quipukit.seeds import Noise
 
 _COPIES = 64  # of a word in one query
 _LARGE = 2000  # words, from which on products take longer than all else
+_SHARED_LOT = 1  # from which lot on inputs share their noise: all but the first hundredth
 
 
 def single(mechanism: Mechanism, seed: int, purpose: str) -> Draw:
@@ -27,7 +29,7 @@ def single(mechanism: Mechanism, seed: int, purpose: str) -> Draw:
     def draw(text: str, count: int, lot: int) -> list[Outcome]:
         streams = OneGenerator(seeds.keyed("audit draws", purpose, seed, spec, text, lot))
         if isinstance(one, WordMechanism):
-            if count > _COPIES and _is_plain_noise(one) and len(one.tokens(text)) == 1:
+            if count > _COPIES and is_plain_noise(one) and len(one.tokens(text)) == 1:
                 packed = _packed(one, text, count, streams)
                 if packed is not None:
                     return packed
@@ -47,37 +49,38 @@ class _OneOwner(OneGenerator):
         return "shared"
 
 
-def at_two_values(one: WordMechanism, other: WordMechanism, seed: int) -> tuple[Draw, Draw]:
-    """Return functions that draw from a mechanism at two values of epsilon, from the same noise where that saves work.
+def at_values(members: Sequence[WordMechanism], texts: Sequence[str], seed: int) -> list[Draw]:
+    """Return functions that draw from a mechanism at one or more values of epsilon, from the same noise if that helps.
 
-    In a large vocabulary nearly all the time goes into the product of directions with words, which both can use. Each
-    has its own exact law; that their draws are not independent of each other matters to no bound.
+    In a large vocabulary nearly all the time goes into the product of directions with words. The first lot is drawn
+    as a batch of real use is; the others, nearly all of the draws, share noise between all inputs (`commonnoise`).
     """
-    if len(one.vectors) < _LARGE or not (_is_plain_noise(one) and _is_plain_noise(other)):
-        return single(one, seed, "own"), single(other, seed, "smaller epsilon")
-    first, second = one.for_variants(1), other.for_variants(1)
-    waiting: dict[tuple[str, int, int], list[Outcome]] = {}
+    if len(members[0].vectors) < _LARGE or not all(map(is_plain_noise, members)):
+        purposes = ("own vocabulary",) if len(members) == 1 else ("own", "smaller epsilon")
+        return [single(one, seed, purpose) for one, purpose in zip(members, purposes, strict=True)]
+    alone: list[Any] = [one.for_variants(1) for one in members]
+    together = placed_texts(alone[0], texts)
+    waiting: list[dict[tuple[str, int, int], list[Outcome]]] = [{} for _ in members]
 
-    def draw(text: str, count: int, lot: int) -> list[Outcome]:
-        rng = seeds.keyed("audit draws", "two values", seed, repr(first.spec), text, lot)
-        sent = type(first).obfuscate_batch([first, second], [("", text)], count, _OneOwner(rng))
-        mine: list[Outcome] = [(each,) for each in sent[0][0].texts]
-        waiting[text, count, lot] = [(each,) for each in sent[1][0].texts]
-        return mine
+    def make(text: str, count: int, lot: int) -> None:
+        key = ("audit draws", "values", seed, repr(alone[0].spec))
+        if lot >= _SHARED_LOT and text in together:
+            for held, drawn in zip(waiting, draw_together(alone, together, count, seeds.keyed(*key, lot)), strict=True):
+                held.update({(each, count, lot): outcomes for each, outcomes in drawn.items()})
+            return
+        sent = type(alone[0]).obfuscate_batch(alone, [("", text)], count, _OneOwner(seeds.keyed(*key, text, lot)))
+        for held, (variants,) in zip(waiting, sent, strict=True):
+            held[text, count, lot] = [(each,) for each in variants.texts] or [()] * count
 
-    def draw_other(text: str, count: int, lot: int) -> list[Outcome]:
-        if (text, count, lot) not in waiting:
-            draw(text, count, lot)
-        return waiting.pop((text, count, lot))
+    def drawing(place: int) -> Draw:
+        def draw(text: str, count: int, lot: int) -> list[Outcome]:
+            if (text, count, lot) not in waiting[place]:
+                make(text, count, lot)
+            return waiting[place].pop((text, count, lot))
 
-    return draw, draw_other
+        return draw
 
-
-def _is_plain_noise(one: WordMechanism) -> bool:
-    """Return whether the words of a query get independent noise by code that is known here, and are sent in order."""
-    own = getattr(type(one).obfuscate_batch, "__func__", None)
-    known = getattr(Perturbation.obfuscate_batch, "__func__", None)
-    return isinstance(one, Perturbation) and own is known and not one.shuffle and one.length is None
+    return [drawing(place) for place in range(len(members))]
 
 
 def _packed(one: WordMechanism, text: str, count: int, streams: Streams) -> list[Outcome] | None:

@@ -23,7 +23,6 @@ from quipukit.progress import Progress
 NAME = "closed form"
 _SLOW_CLAIMS = 200  # inputs, where claims are asked one by one
 _SPARSE = 4096  # outputs of one input: up to so many, all of them are kept
-_ROWS = 32  # inputs that are compared with one at a time: what fits into a core's cache
 _REFINED = 32  # pairs that are looked at again, over all outputs
 _IMPOSSIBLE = -1e30
 
@@ -183,6 +182,7 @@ class _Laws:
 
 def _worst_of(laws: _Laws, claims: Claims) -> list[Finding]:
     """Return the worst pairs of some inputs: those that exceed their claim most, or use most of it up."""
+    from quipukit.auditing.losses import largest_losses
     from quipukit.threads import in_threads
 
     texts, nothing = laws.texts, isinstance(claims, Nothing)
@@ -193,9 +193,9 @@ def _worst_of(laws: _Laws, claims: Claims) -> list[Finding]:
 
     def compare(number: int) -> list[tuple[float, float, int, int, float]]:
         claim = np.zeros(len(texts)) if nothing else claims.losses(texts[number], texts)
-        losses = laws.times * np.concatenate(
-            [(values[number] - values[start : start + _ROWS]).max(axis=1) for start in range(0, len(texts), _ROWS)]
-        )
+        losses = np.empty(len(texts))
+        largest_losses(values, number, losses)
+        losses *= laws.times
         excess = losses - claim
         used = np.divide(losses, claim, out=np.zeros(len(texts)), where=(claim > 0) & (claim < np.inf))
         excess[number] = used[number] = -np.inf

@@ -52,18 +52,20 @@ def scan(offsets, slopes, start, space, single_radii, slack, best, kept, kept_sc
     Most tiles hold no candidate: one vectorized comparison settles them. Over a sweep of radii a bound comes before it:
     the maxima of offsets and of slopes bound every score (radii are not negative), and are an eighth of the numbers.
     """
-    base_of, radii = space[2], single_radii
+    base_of, direction_of, radii = space[2], space[5], single_radii
     width = offsets.shape[1]
     bounded = radii.shape[1] > 1 and width % FOLDS == 0
     offset_tops = np.empty((offsets.shape[0], width // FOLDS), np.float32)
     slope_tops = np.empty(width // FOLDS, np.float32)
+    folded = -1
     if bounded:
         for base in range(offsets.shape[0]):
             fold_maxima(offsets[base], offset_tops[base])
     for i in range(radii.shape[0]):
-        offset, slope, tops = offsets[base_of[i]], slopes[i], offset_tops[base_of[i]]
-        if bounded:
+        offset, slope, tops = offsets[base_of[i]], slopes[direction_of[i]], offset_tops[base_of[i]]
+        if bounded and direction_of[i] != folded:
             fold_maxima(slope, slope_tops)
+            folded = direction_of[i]
         for e in range(radii.shape[1]):
             radius, bar = radii[i, e], best[i, e, 1] - slack[i, e]
             if bounded and not any_above(tops, slope_tops, radius, bar):
@@ -137,14 +139,14 @@ def _make_room(i, e, bar, space, kept, kept_score, kept_count):  # type: ignore[
 @numba.njit(nogil=True, cache=True)
 def _nearest_of(rows, more, i, e, space):  # type: ignore[no-untyped-def]
     """Return the two nearest of some rows and of some more, and the squares of their distances, in float64."""
-    matrix, bases, base_of, directions, radii = space
+    matrix, bases, base_of, directions, radii, direction_of = space
     first, second = -1, -1
     nearest, next_nearest = np.inf, np.inf
     for c in range(rows.shape[0] + more.shape[0]):
         row = rows[c] if c < rows.shape[0] else more[c - rows.shape[0]]
         square = 0.0
         for k in range(matrix.shape[1]):
-            gap = bases[base_of[i], k] + radii[i, e] * directions[i, k] - matrix[row, k]
+            gap = bases[base_of[i], k] + radii[i, e] * directions[direction_of[i], k] - matrix[row, k]
             square += gap * gap
         # Ties go to the lower row.
         if square < nearest or (square == nearest and row < first):

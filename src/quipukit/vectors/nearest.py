@@ -26,6 +26,7 @@ Rows = NDArray[np.int64]
 BLOCK = 512
 TILE = 512
 _KEPT = 64
+_SHARED = 256  # directions in a block, where several rows share each
 # Rows that are handled separately: at most this many, and longer than this many times the median.
 _ASIDE, _LONG = 64, 4.0
 
@@ -49,48 +50,56 @@ def nearest_two(
     base_of: Rows,
     directions: Floats,
     radii: Floats,
+    direction_of: Rows | None = None,
 ) -> tuple[Rows, Floats]:
     """Find the two rows of ``matrix`` nearest to ``bases[base_of[i]] + radii[i, e] * directions[i]``.
 
     Ordering by distance is ordering by ``g + radius * h`` with ``g = base.w - |w|^2/2`` and ``h = direction.w``,
-    so one product serves all radii of a direction. Returns rows and distances, both of shape (rows, radii, 2), by
-    increasing (distance, row); with a vocabulary of one word the second is row -1 at distance infinity.
+    so one product serves all radii of a direction, and all bases that share it: with ``direction_of``, which must
+    increase, it is ``directions[direction_of[i]]`` that belongs to i. Returns rows and distances, both of shape
+    (rows, radii, 2), by increasing (distance, row); with a vocabulary of one word the second is row -1 at distance
+    infinity.
     """
-    count, dimension = directions.shape
+    count, dimension = len(radii), directions.shape[1]
+    shared = direction_of is not None
+    direction_of = np.arange(count) if direction_of is None else direction_of
     matrix = np.asarray(matrix)  # slicing a memory map is slow Python; a view of it is not
     radii = np.ascontiguousarray(radii, dtype=np.float64)
     long_rows, largest, halves = _set_aside(half_norms)
-    reach = np.linalg.norm(bases, axis=1)[base_of][:, None] + radii * np.linalg.norm(directions, axis=1)[:, None]
+    lengths = np.linalg.norm(directions, axis=1)[direction_of][:, None]
+    reach = np.linalg.norm(bases, axis=1)[base_of][:, None] + radii * lengths
     slack = 2 * error_bound(dimension) * (reach + largest) * largest
     found = np.empty((count, radii.shape[1], 2), np.int64)
     distance = np.empty((count, radii.shape[1], 2), np.float64)
 
-    block = block_size(count)
+    # Where directions are shared, a block is wide in rows and still narrow in directions.
+    block = block_size(count) if not shared else -(-count // max(1, len(directions))) * _SHARED
 
     def search(start: int) -> None:
         part = slice(start, min(start + block, count))
         used, local = np.unique(base_of[part], return_inverse=True)
-        space = (matrix, bases[used], local, directions[part], radii[part])
-        _search_block(space, halves, long_rows, slack[part], found[part], distance[part])
+        ways, way_of = np.unique(direction_of[part], return_inverse=True)
+        space = (matrix, bases[used], local, directions[ways], radii[part], way_of)
+        _search_block(space, halves, long_rows, slack[part], shared, found[part], distance[part])
 
     in_threads(search, range(0, count, block))
     return found, distance
 
 
-# What is searched (matrix), and the points: bases, the base of each, directions, radii.
-_Space = tuple[Singles, Floats, Rows, Floats, Floats]
+# What is searched (matrix), and the points: bases, the base of each, directions, radii, the direction of each.
+_Space = tuple[Singles, Floats, Rows, Floats, Floats, Rows]
 
 
 def _search_block(
-    space: _Space, halves: Singles, long_rows: Rows, slack: Floats, found: Rows, distance: Floats
+    space: _Space, halves: Singles, long_rows: Rows, slack: Floats, shared: bool, found: Rows, distance: Floats
 ) -> None:
-    matrix, bases, base_of, directions, radii = space
+    matrix, bases, base_of, directions, radii, direction_of = space
     count, sweep = radii.shape
-    if sweep == 1:
+    if sweep == 1 and not shared:
         # One radius: the noisy points themselves, and nothing to add to their product.
         directions = bases[base_of] + radii * directions
         bases, base_of, radii = np.zeros((1, bases.shape[1])), np.zeros_like(base_of), np.ones_like(radii)
-        space = (matrix, bases, base_of, directions, radii)
+        space = (matrix, bases, base_of, directions, radii, direction_of)
     # One product for both: a narrow one of its own for the few bases would cost as much as a wide one.
     stacked = np.concatenate([directions, bases]).astype(np.float32)
     buffer = np.empty(len(stacked) * TILE, np.float32)
@@ -104,7 +113,7 @@ def _search_block(
         tile = matrix[start : start + TILE]
         scores = buffer[: len(stacked) * len(tile)].reshape(len(stacked), len(tile))
         np.matmul(stacked, tile.T, out=scores)
-        slopes, offsets = scores[:count], scores[count:]
+        slopes, offsets = scores[: len(directions)], scores[len(directions) :]
         offsets -= halves[start : start + TILE]
         kernels.scan(offsets, slopes, start, space, single_radii, *candidates)
     kernels.decide(space, long_rows, *candidates, found, distance)
