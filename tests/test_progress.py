@@ -58,3 +58,16 @@ def test_timings_are_added_to_those_of_earlier_runs(tmp_path):
 
 def test_a_rate_of_no_time_is_zero():
     assert StageTiming("x", "cells", 2.0, 8.0).rate == 4 and StageTiming("x", "cells").rate == 0
+
+
+def test_a_stage_that_is_not_needed_does_not_begin():
+    listener = Recorder()
+    timer = StageTimer(listener)
+    with timer.stage_if_needed("indexing", "documents"):
+        pass
+    assert timer.timings == {}
+    with timer.stage_if_needed("indexing", "documents") as progress:
+        progress(0, 5)
+        progress(5, 5)
+    assert listener.seen == [("indexing", "documents", 0, 5), ("indexing", "documents", 5, 5)]
+    assert timer.timings["indexing"].amount == 5

@@ -73,6 +73,19 @@ class StageTimer:
         finally:
             timing.seconds += time.monotonic() - start
 
+    @contextlib.contextmanager
+    def stage_if_needed(self, name: str, unit: str = "cells") -> Iterator[Progress]:
+        """Time a stage that begins with the first report of progress; without one there is no stage."""
+        begun: list[Progress] = []
+        with contextlib.ExitStack() as stack:
+
+            def progress(done: float, total: float) -> None:
+                if not begun:
+                    begun.append(stack.enter_context(self.stage(name, unit)))
+                begun[0](done, total)
+
+            yield progress
+
     def save(self, path: Path) -> None:
         """Add the timings of this run to a file that holds those of earlier ones."""
         earlier = []

@@ -176,7 +176,7 @@ def test_the_index_is_reused_only_while_the_collection_is_the_same(tmp_path, mon
     assert BM25.of(Texts([("z", "cat")], "one"), k1=1.2).search(["cat"], 5)[0].docnos == ["z"]
 
 
-@pytest.mark.parametrize("file", ["impacts.npy", "documents.npy", "starts.npy", "words.json", "meta.json"])
+@pytest.mark.parametrize("file", ["codes.npy", "documents.npy", "starts.npy", "docnos_content.npy", "meta.json"])
 def test_a_damaged_index_is_made_again(tmp_path, monkeypatch, file):
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     BM25.of(Texts([("a", "cat"), ("b", "cat dog")], "one"))
@@ -201,4 +201,36 @@ def test_an_empty_collection_is_refused_and_leaves_nothing_behind(tmp_path, monk
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
     with pytest.raises(InputError, match="holds no document"):
         BM25.of(Texts([]))
-    assert list((tmp_path / "bm25").rglob("*")) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "locks"] == []
+
+
+def test_documents_that_change_while_they_are_indexed_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+
+    class Changing(Texts):
+        def documents(self):
+            yield from self.pairs
+            self.fingerprint_value = "another"
+
+    with pytest.raises(InputError, match="'texts' changed while they were indexed; run it again"):
+        BM25.of(Changing([("a", "cat")]))
+    assert list(tmp_path.rglob("*.npy")) == []
+
+
+def test_a_docno_that_comes_twice_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    with pytest.raises(
+        InputError, match=r"'texts' has docnos that come more than once: 1 \(first: its documents 1 and 3"
+    ):
+        BM25.of(Texts([("a", "cat"), ("b", "dog"), ("a", "fish")]))
+
+
+def test_the_making_of_an_index_reports_its_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    seen = []
+    texts = Texts([("a", "cat")])
+    BM25.of(texts, progress=lambda done, total: seen.append(done / total))
+    assert seen[0] == 0 and seen[-1] == 1
+    seen.clear()
+    BM25.of(texts, progress=lambda done, total: seen.append(done / total))
+    assert seen == []

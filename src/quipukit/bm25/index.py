@@ -1,4 +1,4 @@
-"""A small BM25 index in memory: FEA's local corpus, and what retrieval builds its own index from."""
+"""A small BM25 index in memory: FEA's local corpus, and what the index on disk is tested against."""
 
 import functools
 import hashlib
@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.errors import InputError
+from quipukit.bm25.formula import Settings, idf, mean_length, norms, summands
 from quipukit.executors.shared import Shared
 from quipukit.lexical import cleaned_word, runs_of, stems
 
@@ -66,29 +66,14 @@ class SmallIndex(Shared):
         skip_stop_words: bool = True,
     ) -> "SmallIndex":
         """Index (id, text) pairs, without stop words; ``stemmed`` conflates words by their stems."""
-        if not (k1 >= 0 and 0 <= b <= 1):
-            raise InputError(f"BM25 needs k1 >= 0 and b in [0, 1] (found k1={k1}, b={b}); try 0.9 and 0.4.")
-        ids: list[str] = []
-        lengths: list[int] = []
-        seen: defaultdict[str, int] = defaultdict(itertools.count().__next__)  # numbers what is new
-        stream = array("i")
-        for id, text in documents:
-            runs = runs_of(text)
-            stream.extend(map(seen.__getitem__, runs))
-            ids.append(id)
-            lengths.append(len(runs))
-        # Cleaning each distinct run once, and not each occurrence, makes this fast.
-        vocabulary: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        cleaned = [vocabulary[word] if (word := cleaned_word(run, skip_stop_words)) else -1 for run in seen]
-        owner = np.repeat(np.arange(len(ids), dtype=np.int32), np.array(lengths, np.int64))
-        texts = np.array(cleaned, np.int32)[np.frombuffer(stream, np.int32)] if stream else owner
-        owner, texts = owner[texts >= 0], texts[texts >= 0]
-        terms: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        term_of = np.array([terms[base] for base in (stems(vocabulary) if stemmed else vocabulary)], np.int64)
-        sizes = np.bincount(owner, minlength=len(ids))
-        postings = _postings(term_of[texts], owner, sizes, len(terms), k1, b)
+        settings = Settings(k1, b, stemmed, skip_stop_words)
+        read = read_words(documents, skip_stop_words)
+        terms, term_of = terms_of(read.vocabulary, stemmed)
+        sizes = np.bincount(read.owners, minlength=len(read.ids))
+        postings = _postings(term_of[read.words], read.owners, sizes, len(terms), settings)
         text_starts = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(ids, list(vocabulary), texts, text_starts, dict(terms), *postings, stemmed)
+        rows = {term: row for row, term in enumerate(terms)}
+        return cls(read.ids, read.vocabulary, read.words, text_starts, rows, *postings, stemmed)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -155,16 +140,57 @@ class SmallIndex(Shared):
         return ranks, matched
 
 
+@dataclass(frozen=True, eq=False)
+class WordStream:
+    """The words of some documents, one after the other, as rows of a vocabulary, and the document of each."""
+
+    ids: list[str]
+    vocabulary: list[str]
+    words: NDArray[np.int32]
+    owners: NDArray[np.int32]
+
+
+def read_words(documents: Iterable[tuple[str, str]], skip_stop_words: bool = True) -> WordStream:
+    """Divide (id, text) pairs into words."""
+    ids: list[str] = []
+    lengths: list[int] = []
+    seen: defaultdict[str, int] = defaultdict(itertools.count().__next__)  # numbers what is new
+    stream = array("i")
+    for id, text in documents:
+        runs = runs_of(text)
+        stream.extend(map(seen.__getitem__, runs))
+        ids.append(id)
+        lengths.append(len(runs))
+    # Cleaning each distinct run once, and not each occurrence, makes this fast.
+    vocabulary: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    cleaned = [vocabulary[word] if (word := cleaned_word(run, skip_stop_words)) else -1 for run in seen]
+    owners = np.repeat(np.arange(len(ids), dtype=np.int32), np.array(lengths, np.int64))
+    words = np.array(cleaned, np.int32)[np.frombuffer(stream, np.int32)] if stream else owners
+    return WordStream(ids, list(vocabulary), words[words >= 0], owners[words >= 0])
+
+
+def terms_of(vocabulary: list[str], stemmed: bool) -> tuple[list[str], Rows]:
+    """Return the distinct terms of words, and the row of every word's term among them."""
+    terms: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    rows = np.array([terms[base] for base in (stems(vocabulary) if stemmed else vocabulary)], np.int64)
+    return list(terms), rows
+
+
+def counted(
+    stream: Rows, owners: NDArray[np.int32], documents: int, terms: int
+) -> tuple[NDArray[np.int32], Rows, Rows]:
+    """Return the postings by term, then by document: documents, frequencies, and where the terms begin."""
+    count = max(documents, 1)
+    cells, frequencies = np.unique(stream * count + owners, return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(cells // count, minlength=terms))])
+    return (cells % count).astype(np.int32), frequencies, starts
+
+
 def _postings(
-    stream: Rows, owner: NDArray[np.int32], sizes: Rows, terms: int, k1: float, b: float
+    stream: Rows, owners: NDArray[np.int32], sizes: Rows, terms: int, settings: Settings
 ) -> tuple[NDArray[np.int32], Floats, Rows]:
-    count = max(len(sizes), 1)
-    cells, frequency = np.unique(stream * count + owner, return_counts=True)
-    documents = (cells % count).astype(np.int32)
-    per_term = np.bincount(cells // count, minlength=terms)
-    starts = np.concatenate([[0], np.cumsum(per_term)])
-    idf = np.log(1 + (len(sizes) - per_term + 0.5) / (per_term + 0.5))
-    mean = sizes.mean() if sizes.any() else 1.0
-    norm = k1 * (1 - b + b * sizes / mean)
-    impacts = np.repeat(idf, per_term) * frequency / (frequency + norm[documents])
-    return documents, np.rint(impacts * 2.0**40) / 2.0**40, starts
+    documents, frequencies, starts = counted(stream, owners, len(sizes), terms)
+    per_term = np.diff(starts)
+    norm = norms(sizes, mean_length(int(sizes.sum()), len(sizes)), settings.k1, settings.b)
+    weights = np.repeat(idf(per_term, len(sizes)), per_term)
+    return documents, summands(weights, frequencies, norm[documents]), starts

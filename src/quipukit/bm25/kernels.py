@@ -5,6 +5,7 @@ Imported only where a search runs, because the compiler is slow to load.
 
 import numpy as np
 
+from quipukit.bm25.formula import SCALE
 from quipukit.jit import numba
 
 
@@ -60,28 +61,68 @@ def top(rows, starts, term_starts, documents, impacts, size, found, scores):  # 
     total = np.zeros(size)
     last = np.full(size, -1, np.int64)
     touched = np.empty(size, np.int32)
-    depth = found.shape[1]
     for query in range(starts.shape[0] - 1):
         own = rows[starts[query] : starts[query + 1]]
         count = add_up(own, query, term_starts, documents, impacts, total, last, touched)
-        heap, filled = found[query], 0
-        for i in range(count):
-            document = touched[i]
-            if filled < depth:
-                heap[filled] = document
-                filled += 1
-                if filled == depth:
-                    _build_heap(heap, filled, total)
-            elif _after(heap[0], document, total):
-                heap[0] = document
-                _sink(heap, 0, depth, total)
+        _best(touched, count, total, found[query], scores[query])
+
+
+@numba.njit(nogil=True, cache=True)
+def top_coded(rows, starts, term_starts, documents, codes, idf, frequencies, norms, size, found, scores):  # type: ignore[no-untyped-def]
+    """Find the best documents as `top` does; a posting's code stands for its frequency and its document's norm."""
+    total = np.zeros(size)
+    last = np.full(size, -1, np.int32)
+    touched = np.empty(size, np.int32)
+    summands = np.empty(frequencies.shape[0])
+    for query in range(starts.shape[0] - 1):
+        count = 0
+        for row in rows[starts[query] : starts[query + 1]]:
+            begin, end = term_starts[row], term_starts[row + 1]
+            # Many postings share few codes: then every code is computed once, else every posting.
+            shared = end - begin > frequencies.shape[0]
+            if shared:
+                for code in range(frequencies.shape[0]):
+                    summands[code] = summand(idf[row], frequencies[code], norms[code])
+            for posting in range(begin, end):
+                document, code = documents[posting], codes[posting]
+                value = summands[code] if shared else summand(idf[row], frequencies[code], norms[code])
+                if last[document] == query:
+                    total[document] += value
+                else:
+                    last[document] = query
+                    total[document] = value
+                    touched[count] = document
+                    count += 1
+        _best(touched, count, total, found[query], scores[query])
+
+
+@numba.njit(nogil=True, cache=True)
+def summand(weight, frequency, norm):  # type: ignore[no-untyped-def]
+    """Return what a posting adds to a score: the same operations, in the same order, as `formula.summands`."""
+    return np.rint(weight * frequency / (frequency + norm) * SCALE) / SCALE
+
+
+@numba.njit(nogil=True, cache=True)
+def _best(touched, count, total, heap, scores):  # type: ignore[no-untyped-def]
+    """Put the best of the documents that a query touched into ``heap``, best first, and their scores beside it."""
+    depth, filled = heap.shape[0], 0
+    for i in range(count):
+        document = touched[i]
         if filled < depth:
-            _build_heap(heap, filled, total)
-        for end in range(filled - 1, 0, -1):  # heap sort: the worst goes to the end
-            heap[0], heap[end] = heap[end], heap[0]
-            _sink(heap, 0, end, total)
-        for i in range(filled):
-            scores[query, i] = total[heap[i]]
+            heap[filled] = document
+            filled += 1
+            if filled == depth:
+                _build_heap(heap, filled, total)
+        elif _after(heap[0], document, total):
+            heap[0] = document
+            _sink(heap, 0, depth, total)
+    if filled < depth:
+        _build_heap(heap, filled, total)
+    for end in range(filled - 1, 0, -1):  # heap sort: the worst goes to the end
+        heap[0], heap[end] = heap[end], heap[0]
+        _sink(heap, 0, end, total)
+    for i in range(filled):
+        scores[i] = total[heap[i]]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -104,7 +104,8 @@ def _covering(made: "Partition", name: str) -> "Partition":
     from quipukit.retrieval.load import load_retriever
     from quipukit.retrieval.pool import search_distinct
 
-    retriever = load_retriever("bm25", load_collection(name))
+    with progress("indexing") as shown:
+        retriever = load_retriever("bm25", load_collection(name), progress=shown)
     with progress("searching with every query of the pool") as shown:
         rankings = search_distinct(made.pool.texts, retriever, DEPTH, shown)
     return covering(made, [rankings[text].docnos for text in made.pool.texts])

@@ -61,7 +61,8 @@ def retrieve(
     documents = load_collection(collection)
     spec = SystemSpec(retriever, reranker)
     # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
-    system = spec.load_retriever(documents, answers=output / "answers")
+    with progress("indexing") as show:
+        system = spec.load_retriever(documents, answers=output / "answers", progress=show)
     known = read_queries(queries) if queries else originals
     asked = known if len(known) else documents.queries()
     if not raw or (system.remote and not send_originals):
@@ -72,7 +73,8 @@ def retrieve(
     else:
         check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
-    scorer = None if raw else spec.load_scorer(documents)
+    with progress("indexing") as show:
+        scorer = None if raw else spec.load_scorer(documents, progress=show)
     if system.remote:
         sending = outgoing(table["query"], system.name, asked["query"])
         if not set(table["qid"]) <= set(asked["qid"]):

@@ -2,8 +2,9 @@
 
 import functools
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -11,43 +12,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.bm25.index import SmallIndex
-from quipukit.bm25.kernels import top
-from quipukit.collections.base import Collection
-from quipukit.errors import InputError
+from quipukit.bm25.formula import Settings
+from quipukit.bm25.mapped import MappedIndex
+from quipukit.collections.base import Collection, Document
+from quipukit.errors import InputError, ResourceError
 from quipukit.executors.shared import Shared, loaded_by
 from quipukit.lexical import stems, text_words
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever, Scorer
-from quipukit.storage import atomic_folder, cache_home, locked, sha256
+from quipukit.storage import cache_home, locked
 from quipukit.threads import in_threads
 
-_FORMAT = 1
+_FORMAT = 2
 _BLOCK = 256
-_ARRAYS = ("documents", "impacts", "starts")
-
-
-@dataclass(frozen=True, eq=False)
-class Postings:
-    """For every term, the documents that hold it and what it adds to their score; documents in order of docno."""
-
-    docnos: list[str]
-    terms: dict[str, int]
-    documents: NDArray[np.int32]
-    impacts: NDArray[np.float64]
-    starts: NDArray[np.int64]
-
-    def hash(self) -> str:
-        """Return a hash over everything."""
-        total = hashlib.sha256("\n".join([*self.docnos, "", *self.terms, ""]).encode())
-        for name in _ARRAYS:
-            total.update(np.ascontiguousarray(getattr(self, name)).data)
-        return total.hexdigest()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BM25(Shared, Retriever, Scorer):
-    """BM25 in Lucene's form (`smallindex.SmallIndex` has the formula), for retrieval and for re-ranking.
+    """BM25 in Lucene's form (`quipukit.bm25.index.SmallIndex` has the formula), for retrieval and for re-ranking.
 
     The index is kept on disk and reused only while the collection's fingerprint and all settings stay the same.
 
@@ -58,7 +40,7 @@ class BM25(Shared, Retriever, Scorer):
     kind: ClassVar[str] = "index"
     portable = True
 
-    postings: Postings
+    postings: MappedIndex
     stemmed: bool = True
     stop_words: bool = True
     name: str = "bm25"
@@ -70,19 +52,30 @@ class BM25(Shared, Retriever, Scorer):
 
     @classmethod
     def of(
-        cls, collection: Collection, k1: float = 0.9, b: float = 0.4, stemmed: bool = True, stop_words: bool = True
+        cls,
+        collection: Collection,
+        k1: float = 0.9,
+        b: float = 0.4,
+        stemmed: bool = True,
+        stop_words: bool = True,
+        *,
+        progress: Progress | None = None,
     ) -> "BM25":
-        """Open the index of a collection, making it where it is not there."""
+        """Open the index of a collection, making it where it is not there; ``progress`` is that of the making."""
         settings = [_FORMAT, collection.fingerprint, k1, b, stemmed, stop_words]
         fingerprint = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
         folder = cache_home() / "bm25" / fingerprint[:24]
-        postings = _load(folder)
+        postings = MappedIndex.open(folder)
         if postings is None:
             with locked(folder):
-                postings = _load(folder)
+                postings = MappedIndex.open(folder)
                 if postings is None:
-                    postings = _build(collection, k1, b, stemmed, stop_words)
-                    _save(postings, folder)
+                    _build(collection, Settings(k1, b, stemmed, stop_words), folder, progress)
+                    postings = MappedIndex.open(folder)
+        if postings is None:
+            raise ResourceError(
+                f"the index in {folder} is not what was just written; check the disk, and run it again."
+            )
         index = cls(postings=postings, stemmed=stemmed, stop_words=stop_words, fingerprint=fingerprint)
         if collection.origin is None:
             return index
@@ -91,50 +84,50 @@ class BM25(Shared, Retriever, Scorer):
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
         if depth < 1:
             raise InputError(f"depth must be at least 1 (found {depth}).")
-        terms = [self._terms(query) for query in queries]
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in terms])]).astype(np.int64)
-        flat = np.concatenate([np.empty(0, np.int64), *terms])
-        depth = min(depth, len(self.postings.docnos))
+        rows, starts = self._terms(queries)
+        depth = min(depth, len(self.postings))
         documents = np.full((len(queries), depth), -1, np.int32)
         scores = np.empty((len(queries), depth))
-        index = (self.postings.starts, self.postings.documents, self.postings.impacts, len(self.postings.docnos))
 
         def some(start: int) -> None:
             part = slice(start, start + _BLOCK)
-            top(flat, starts[start : start + _BLOCK + 1], *index, documents[part], scores[part])
+            self.postings.top(rows, starts[start : start + _BLOCK + 1], documents[part], scores[part])
             if progress:
                 progress(min(start + _BLOCK, len(queries)), len(queries))
 
         in_threads(some, range(0, len(queries), _BLOCK))
         counts = (documents >= 0).sum(axis=1)
-        docnos = self.postings.docnos
+        ends = np.cumsum(counts).tolist()
+        docnos = self.postings.docnos.take(documents[documents >= 0].astype(np.int64))
         return [
-            Ranking([docnos[row] for row in documents[i, :count].tolist()], scores[i, :count])
-            for i, count in enumerate(counts.tolist())
+            Ranking(docnos[end - count : end], scores[i, :count])
+            for i, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True))
         ]
 
     def score_many(
         self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
     ) -> list[NDArray[np.float64]]:
-        numbers = {docno: number for number, docno in enumerate(self.postings.docnos)}
-        postings = self.postings
+        rows, starts = self._terms([query for query, _ in batches])
+        distinct = list(dict.fromkeys(docno for _, docnos in batches for docno in docnos))
+        # A document that the collection does not have is number -1, and matches nothing.
+        numbers = dict(zip(distinct, self.postings.docnos.find(distinct).tolist(), strict=True))
         results = []
-        for done, (query, docnos) in enumerate(batches, 1):
-            total = np.zeros(len(numbers))
-            for term in self._terms(query):
-                span = slice(postings.starts[term], postings.starts[term + 1])
-                total[postings.documents[span]] += postings.impacts[span]
-            # A document that the collection does not have matches nothing.
-            results.append(np.array([total[numbers[docno]] if docno in numbers else 0.0 for docno in docnos]))
+        for done, (_, docnos) in enumerate(batches, 1):
+            documents = np.array([numbers[docno] for docno in docnos], np.int32)
+            results.append(self.postings.scores(rows[starts[done - 1] : starts[done]], documents))
             if progress:
                 progress(done, len(batches))
         return results
 
-    def _terms(self, query: str) -> NDArray[np.int64]:
-        words = text_words(query, self.stop_words)
-        known = self.postings.terms
-        bases = stems(words) if self.stemmed else words
-        return np.array([known[base] for base in bases if base in known], np.int64)
+    def _terms(self, queries: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the terms of all queries as rows, and where those of each begin; every word is looked up once."""
+        words = [text_words(query, self.stop_words) for query in queries]
+        distinct = list(dict.fromkeys(itertools.chain.from_iterable(words)))
+        found = self.postings.terms.find(stems(distinct) if self.stemmed else distinct)
+        row = {word: number for word, number in zip(distinct, found.tolist(), strict=True) if number >= 0}
+        rows = [[row[word] for word in own if word in row] for own in words]
+        starts = np.concatenate([[0], np.cumsum([len(own) for own in rows])]).astype(np.int64)
+        return np.array(list(itertools.chain.from_iterable(rows)), np.int64), starts
 
 
 # --- the index ------------------------------------------------------------------------------------------------------
@@ -145,34 +138,21 @@ def _index_of(origin: Callable[[], Collection], k1: float, b: float, stemmed: bo
     return BM25.of(origin(), k1, b, stemmed, stop_words)
 
 
-def _build(collection: Collection, k1: float, b: float, stemmed: bool, stop_words: bool) -> Postings:
-    index = SmallIndex.build(collection.documents(), k1, b, stemmed, stop_words)
-    if not len(index):
+def _build(collection: Collection, settings: Settings, folder: Path, progress: Progress | None) -> None:
+    from quipukit.bm25.build import Work, build
+
+    unfinished = cache_home() / "bm25-unfinished" / folder.name
+    work = Work(folder, unfinished, collection.name, len(collection), progress)
+    build(_documents(collection), settings, work)
+
+
+def _documents(collection: Collection) -> Iterator[Document]:
+    """Iterate over the documents of a collection, of which there must be one, and see that it stays the same."""
+    fingerprint = collection.fingerprint
+    document = None
+    for document in collection.documents():
+        yield document
+    if document is None:
         raise InputError(f"the collection {collection.name!r} holds no document; there is nothing to search.")
-    order = sorted(range(len(index)), key=index.ids.__getitem__)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    docnos = [index.ids[number] for number in order]
-    return Postings(docnos, index.terms, place[index.documents], index.impacts, index.starts)
-
-
-def _save(postings: Postings, folder: Path) -> None:
-    with atomic_folder(folder) as draft:
-        for name in _ARRAYS:
-            np.save(draft / f"{name}.npy", getattr(postings, name))
-        (draft / "words.json").write_text(json.dumps([postings.docnos, list(postings.terms)]), encoding="utf-8")
-        checks = {file.name: sha256(file) for file in sorted(draft.iterdir())}
-        (draft / "meta.json").write_text(json.dumps(checks), encoding="utf-8")
-
-
-def _load(folder: Path) -> Postings | None:
-    """Return a stored index, or None where it is missing or not what was written."""
-    try:
-        checks = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        if any(sha256(folder / name) != check for name, check in checks.items()):
-            return None
-        docnos, terms = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS]
-    except (OSError, ValueError):
-        return None
-    return Postings(docnos, {term: row for row, term in enumerate(terms)}, *map(np.asarray, arrays))
+    if collection.fingerprint != fingerprint:
+        raise InputError(f"the documents of {collection.name!r} changed while they were indexed; run it again.")

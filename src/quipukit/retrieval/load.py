@@ -14,6 +14,7 @@ from quipukit.encoders.load import STATIC, load_encoder, static_vectors
 from quipukit.encoders.store import PrivateStore
 from quipukit.errors import InputError, ResourceError
 from quipukit.plugins import Loader, fold, plugins
+from quipukit.progress import Progress
 from quipukit.registry import Registry
 from quipukit.retrieval.base import Retriever, Scorer
 
@@ -33,13 +34,18 @@ RERANKERS = "quipukit.rerankers"
 
 
 def load_retriever(
-    name: str | Retriever, collection: Collection | None = None, *, store_of: StoreOf | None = None
+    name: str | Retriever,
+    collection: Collection | None = None,
+    *,
+    store_of: StoreOf | None = None,
+    progress: Progress | None = None,
 ) -> Retriever:
     """Return a search system: ``bm25``, ``dense``, ``dense:MODEL``, an engine's address, or a plugin's name.
 
     Addresses name the kind of engine, as ``anserini+http://127.0.0.1:8081/INDEX`` (docs/engines.md has them all); an
     engine brings its own documents, so that it needs no collection. ``store_of`` gives the encodings that a dense
-    system reads and adds to, in place of its own. A `Retriever` is returned as it is.
+    system reads and adds to, in place of its own. ``progress`` receives that of an index that has to be made first. A
+    `Retriever` is returned as it is.
     """
     if isinstance(name, Retriever):
         return name
@@ -51,7 +57,7 @@ def load_retriever(
     if collection is None:
         raise InputError(f"{name!r} searches a collection; name one, for instance wordnet.", argument="collection")
     if kind in RETRIEVERS.built_in:
-        return _BUILT_IN[kind](collection, model, store_of)
+        return _BUILT_IN[kind](collection, model, store_of, progress)
     retriever = RETRIEVERS.load(kind)(collection)
     if not isinstance(retriever, Retriever):
         raise ResourceError(
@@ -65,10 +71,13 @@ def load_retriever(
     return retriever
 
 
-def load_scorer(name: str | Scorer, collection: Collection, *, store_of: StoreOf | None = None) -> Scorer:
+def load_scorer(
+    name: str | Scorer, collection: Collection, *, store_of: StoreOf | None = None, progress: Progress | None = None
+) -> Scorer:
     """Return the model that re-ranks on the user's side: ``bm25``, a plugin's name, or a dense encoder's (``minilm``).
 
-    ``store_of`` gives the encodings that a dense re-ranker reads and adds to. A `Scorer` is returned as it is.
+    ``store_of`` gives the encodings that a dense re-ranker reads and adds to; ``progress`` receives that of an index
+    that has to be made first. A `Scorer` is returned as it is.
     """
     if isinstance(name, Scorer):
         return name
@@ -76,7 +85,7 @@ def load_scorer(name: str | Scorer, collection: Collection, *, store_of: StoreOf
     if name == "bm25":
         from quipukit.retrieval.bm25 import BM25
 
-        return BM25.of(collection)
+        return BM25.of(collection, progress=progress)
     if name in reranker_plugins():
         scorer = reranker_plugins()[name]()(collection)
         if not isinstance(scorer, Scorer):
@@ -169,13 +178,13 @@ def _dense_model(name: str) -> str | None:
     return model if fold(kind) == _DENSE else None
 
 
-def _bm25(collection: Collection, _: str, __: StoreOf | None) -> Retriever:
+def _bm25(collection: Collection, _: str, __: StoreOf | None, progress: Progress | None) -> Retriever:
     from quipukit.retrieval.bm25 import BM25
 
-    return BM25.of(collection)
+    return BM25.of(collection, progress=progress)
 
 
-def _dense(collection: Collection, model: str, store_of: StoreOf | None) -> Retriever:
+def _dense(collection: Collection, model: str, store_of: StoreOf | None, _: Progress | None) -> Retriever:
     from quipukit.retrieval.dense import Dense
 
     encoder = load_encoder(model or DEFAULT_MODEL)
@@ -185,4 +194,7 @@ def _dense(collection: Collection, model: str, store_of: StoreOf | None) -> Retr
     return Dense(collection, store=store.shared, queries=store)
 
 
-_BUILT_IN: dict[str, Callable[[Collection, str, StoreOf | None], Retriever]] = {"bm25": _bm25, _DENSE: _dense}
+_BUILT_IN: dict[str, Callable[[Collection, str, StoreOf | None, Progress | None], Retriever]] = {
+    "bm25": _bm25,
+    _DENSE: _dense,
+}

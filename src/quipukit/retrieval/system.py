@@ -12,6 +12,7 @@ from quipukit.collections.base import Collection
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.fingerprints import fingerprint_of
+from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever, Scorer
 from quipukit.retrieval.credentials import check_one_host
 from quipukit.retrieval.load import (
@@ -135,24 +136,31 @@ class SystemSpec:
         _ = self.retriever_fingerprint, self.reranker_fingerprint
 
     def load_retriever(
-        self, collection: Collection, *, store_of: StoreOf | None = None, answers: Path | None = None
+        self,
+        collection: Collection,
+        *,
+        store_of: StoreOf | None = None,
+        answers: Path | None = None,
+        progress: Progress | None = None,
     ) -> Retriever:
         """Return the retriever over a collection.
 
         ``store_of`` gives the encodings that a dense retriever reads and adds to. ``answers`` is a folder: what a
         remote retriever answers is kept there while it arrives, if the retriever has an identity, so that an
-        interrupted run asks only for the rest.
+        interrupted run asks only for the rest. ``progress`` receives that of an index that has to be made first.
         """
-        retriever = load_retriever(self.retriever, collection, store_of=store_of)
+        retriever = load_retriever(self.retriever, collection, store_of=store_of, progress=progress)
         if answers is None or not (retriever.remote and retriever.identity):
             return retriever
         from quipukit.retrieval.saved import Saved
 
         return Saved(retriever, answers)
 
-    def load_scorer(self, collection: Collection, *, store_of: StoreOf | None = None) -> Scorer:
-        """Return the re-ranker over a collection; ``store_of`` as in `load_retriever`."""
-        return load_scorer(self.reranker, collection, store_of=store_of)
+    def load_scorer(
+        self, collection: Collection, *, store_of: StoreOf | None = None, progress: Progress | None = None
+    ) -> Scorer:
+        """Return the re-ranker over a collection; ``store_of`` and ``progress`` as in `load_retriever`."""
+        return load_scorer(self.reranker, collection, store_of=store_of, progress=progress)
 
 
 def parse_systems(given: Any) -> tuple[SystemSpec, ...]:

@@ -187,7 +187,8 @@ class Need(Stage[NeedCell]):
 
     @functools.cached_property
     def _index(self) -> BM25:
-        return BM25.of(self.plan.collection)
+        with self.context.timer.stage_if_needed("indexing (bm25)", "documents") as progress:
+            return BM25.of(self.plan.collection, progress=progress)
 
     @functools.cached_property
     def _local(self) -> bool:

@@ -70,11 +70,13 @@ class Retrieve(Stage[SystemCell]):
     def retriever(self, system: int) -> Retriever:
         """Return a search system; what an engine over the network has answered is kept in the folder of the run."""
         spec: SystemSpec = self.plan.options.systems[system]
-        return spec.load_retriever(
-            self.plan.collection,
-            store_of=self.context.store_of,
-            answers=self.context.artifacts.folder / "answers",
-        )
+        with self.context.timer.stage_if_needed(f"indexing ({spec.retriever_name})", "documents") as progress:
+            return spec.load_retriever(
+                self.plan.collection,
+                store_of=self.context.store_of,
+                answers=self.context.artifacts.folder / "answers",
+                progress=progress,
+            )
 
     def documents_pooled(self, cell: Cell) -> float:
         """Return how many documents were pooled per query, in the mean; of several systems the most."""

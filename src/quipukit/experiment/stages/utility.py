@@ -61,7 +61,10 @@ class Utility(Stage[SystemCell]):
     def scorer(self, system: int) -> RememberedScores:
         """Return the user's re-ranker, which scores a document once per query, whichever settings pooled it."""
         spec: SystemSpec = self.plan.options.systems[system]
-        return RememberedScores(spec.load_scorer(self.plan.collection, store_of=self.context.store_of))
+        with self.context.timer.stage_if_needed(f"indexing ({spec.reranker_name})", "documents") as progress:
+            return RememberedScores(
+                spec.load_scorer(self.plan.collection, store_of=self.context.store_of, progress=progress)
+            )
 
     def score_all(self, scorer: RememberedScores, pools: Iterable[pd.DataFrame], progress: Progress) -> None:
         """Score all documents of some pools in one go: an encoder is at its best with many texts at once."""
