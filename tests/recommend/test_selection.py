@@ -28,6 +28,12 @@ from tests.stat_checks import refuted
 # --- the choice ---
 
 
+ONLY_QUIA = (
+    " Do not take it for private: QuIA was the only attacker, and others find most queries where it finds none "
+    "(docs/attackers.md). Evaluate with the default attackers first, without --attackers and without a preset."
+)
+
+
 def test_the_best_the_runner_up_and_the_front_by_hand() -> None:
     found = by_hand(max_risk=0.3)
     assert found.best is not None and found.runner_up is not None and found.candidate is None
@@ -39,10 +45,11 @@ def test_the_best_the_runner_up_and_the_front_by_hand() -> None:
     bound = stats.beta.ppf(1 - 0.999 * 0.05 / 5, 201, 600)
     assert found.best.risk_high == pytest.approx(bound) and 0.25 < bound < 0.3
     assert found.sentence == (
-        "Use A at epsilon 5 with 50 variants per query, certified (statistics): with 95 % confidence its risk is at "
-        f"most {bound:.2f}, the choice among 5 settings allowed for. On these queries users keep 75 % of the search "
-        "quality (nDCG@10), and an attacker who looks at ten guesses finds the query in about 25 of 100 cases. The "
-        "risk holds for 50 variants per query: more of them, as when a query is asked again, raise it."
+        "Use A at epsilon 5 with 50 variants per query, certified (statistics) against QuIA alone: with 95 % "
+        f"confidence its risk is at most {bound:.2f}, the choice among 5 settings allowed for. On these queries users "
+        "keep 75 % of the search quality (nDCG@10), and an attacker who looks at ten guesses finds the query in about "
+        "25 of 100 cases. The "
+        "risk holds for 50 variants per query: more of them, as when a query is asked again, raise it." + ONLY_QUIA
     )
 
 
@@ -185,7 +192,7 @@ def test_43_queries_without_a_hit_certify_none_of_86_settings_and_71_would() -> 
         "The best candidate is A at epsilon 1 with 50 variants per query: on these queries users reach nDCG@10 0.50, "
         "and an attacker who looks at ten guesses finds none of the 43 queries, but its risk could be as high as 0.16. "
         "To certify it takes about 71 queries with results like these. The risk holds for 50 variants per query: more "
-        "of them, as when a query is asked again, raise it."
+        "of them, as when a query is asked again, raise it." + ONLY_QUIA
     )
     assert quiet(70, 86).recommend().best is None
     certified = quiet(71, 86).recommend()
@@ -298,6 +305,7 @@ def test_one_of_several_attackers_is_chosen_and_named() -> None:
     assert "a Bayes attacker who looks at ten guesses" in second.sentence
     assert any("against Bayes alone; the result also holds risks against QuIA" in note for note in second.notes)
     assert not any("alone" in note for note in result.recommend(max_risk=0.4).notes)
+    assert "certified (statistics) against Bayes alone: " in second.sentence and "private" not in second.sentence
 
 
 def test_where_none_is_named_the_strongest_attacker_counts_at_every_setting() -> None:
@@ -309,6 +317,7 @@ def test_where_none_is_named_the_strongest_attacker_counts_at_every_setting() ->
     alone = {name: both.recommend(max_risk=0.5, attacker=name).settings for name in ("QuIA", "Other")}
     advice = both.recommend(max_risk=0.5)
     assert (advice.attacker, advice.other_attackers) == ("strongest", ("QuIA", "Other"))
+    assert "alone" not in advice.sentence and "private" not in advice.sentence
     assert advice.settings["risk"].tolist() == np.maximum(*(table["risk"] for table in alone.values())).tolist()
     # The choice of the attacker is paid for: no bound is below that of any attacker on its own.
     assert (advice.settings["risk_high"] >= np.maximum(*(table["risk_high"] for table in alone.values()))).all()

@@ -44,7 +44,10 @@ def test_the_summary_names_the_best() -> None:
 
 def test_the_summary_recommends_only_what_is_certified() -> None:
     """0 hits in 30 queries leave a risk of 0.2 possible among 14 settings: the page must not call that 10 % at most."""
-    for queries, told in ((30, "No setting can be certified (statistics)"), (200, "certified (statistics): with")):
+    for queries, told in (
+        (30, "No setting can be certified (statistics)"),
+        (200, "certified (statistics) against QuIA alone"),
+    ):
         result = make_result(queries=queries, mechanisms=("CMP", "AEA", "Identity"))
         page = rendered(Short(), report_data(result))
         card = page.split("Against the active persona")[1].split("</article>")[0]

@@ -128,6 +128,18 @@ class Attacker(ABC):
     knows: Knowledge = "log"  # of a class, or of an object whose options decide it
     written: Spec | None = None  # the spec that it was made from, where there was one
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let what a class changes count: faster ways to the scores of the class that it extends are not its own."""
+        super().__init_subclass__(**options)
+        one, many, vectors = (_place(cls, name) for name in ("scores", "scores_of", "sent_vectors"))
+        if one < many:
+            cls.scores_of = Attacker.scores_of  # type: ignore[method-assign]
+        elif many < one:
+            own = cls.scores_of
+            cls.scores = lambda self, sent: next(iter(own(self, [sent])))  # type: ignore[method-assign]
+        if min(one, many) < vectors:
+            cls.sent_vectors = Attacker.sent_vectors  # type: ignore[method-assign]
+
     @property
     def spec(self) -> Spec:
         """Return what it is called: the spec that it was made from, else its name and the options that differ."""
@@ -163,6 +175,11 @@ class Attacker(ABC):
         An attacker whose scores are cosines is ranked by it much faster (`quipukit.attackers.ranks`).
         """
         return None
+
+
+def _place(cls: type[Attacker], name: str) -> int:
+    """Return how many classes a class asks before one has a method."""
+    return next(place for place, one in enumerate(cls.__mro__) if name in vars(one))
 
 
 def fault_of(attacker: "Attacker | type[Attacker]") -> str | None:

@@ -144,7 +144,7 @@ class Bayes(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the log-posterior of every query."""
-        return next(self.scores_of([sent]))
+        return next(Bayes.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compute what the settings share first, then set by set."""

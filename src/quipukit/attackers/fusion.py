@@ -57,7 +57,7 @@ class Fusion(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the fused score."""
-        return next(self.scores_of([sent]))
+        return next(Fusion.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Let every member score several at once."""

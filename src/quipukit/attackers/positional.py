@@ -43,7 +43,7 @@ class Positional(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the mean cosine over positions."""
-        return next(self.scores_of([sent]))
+        return next(Positional.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compare many at once: one product for the positions of several sets of texts."""

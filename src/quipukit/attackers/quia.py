@@ -60,6 +60,7 @@ class QuIA(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine of every row of the log with the centroid."""
-        (centroid,) = self.sent_vectors([sent])
+        own: Floats | None = self.sent_vectors([sent])  # none, where a class that extends this one has other scores
+        (centroid,) = QuIA.sent_vectors(self, [sent]) if own is None else own
         slabs = (self._log[start : start + _SLAB] for start in range(0, len(self._log), _SLAB))
         return np.concatenate([np.empty(0), *(similarities(centroid, slab, "cosine") for slab in slabs)])

@@ -80,7 +80,7 @@ class Session(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return a score for every query as the last of the session."""
-        return next(self.scores_of([sent]))
+        return next(Session.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score setting by setting: the earlier queries first, each set of texts once."""

@@ -45,7 +45,7 @@ class Support(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return minus the number of violations."""
-        return next(self.scores_of([sent]))
+        return next(Support.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Find the candidates of a mechanism once."""

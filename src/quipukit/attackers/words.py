@@ -42,7 +42,7 @@ class Words(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the centroid, less what another number of words costs."""
-        return next(self.scores_of([sent]))
+        return next(Words.scores_of(self, [sent]))
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Compare many at once."""

@@ -20,7 +20,7 @@ def recommend(
         None, help="lazy (one guess), active (ten), motivated (reads on), or as in the result. [active]"
     ),
     attacker: str | None = typer.Option(
-        None, help="One of the result's attackers, or a persona as in --persona. [the result's first]"
+        None, help="One of the result's attackers, or a persona as in --persona. [the strongest]"
     ),
     min_utility: float | None = typer.Option(None, min=0, max=1, help="Ask for at least this mean utility."),
     measure: str | None = typer.Option(None, help="Measure of utility. [the result's first]"),

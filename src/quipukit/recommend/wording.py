@@ -27,11 +27,11 @@ def sentence(advice: "Recommendation") -> str:
     if best is None:
         return _none_fits(advice) if advice.candidate is None else _none_certified(advice, advice.candidate)
     text = (
-        f"Use {best.words}, {CERTIFIED}: with {100 * advice.level:g} % confidence its risk is at most "
-        f"{_digits(best.risk_high, advice.max_risk)}, the choice among {_settings(advice)} allowed for. On these "
+        f"Use {best.words}, {CERTIFIED}{_against(advice)}: with {100 * advice.level:g} % confidence its risk is at "
+        f"most {_digits(best.risk_high, advice.max_risk)}, the choice among {_settings(advice)} allowed for. On these "
         f"queries {_seen(advice, best)}. {_this_n(best)}"
     )
-    text += _pools(best)
+    text += _alone(advice) + _pools(best)
     useless = best.kept is not None and best.kept < _USELESS and _use(advice)
     return f"{text} But random words find as much." if useless else text
 
@@ -51,7 +51,23 @@ def _none_certified(advice: "Recommendation", candidate: "Choice") -> str:
         f"{_count(advice.covered)} and {_settings(advice)}. The best candidate is {candidate.words}: on these queries "
         f"{_seen(advice, candidate)}, but its risk could be as high as "
         f"{_digits(candidate.risk_high, advice.max_risk)}. {_needed(advice, candidate)} {_this_n(candidate)}"
-        f"{_pools(candidate)}"
+        f"{_alone(advice)}{_pools(candidate)}"
+    )
+
+
+def _against(advice: "Recommendation") -> str:
+    """Name the attacker where it is not the strongest of several."""
+    return "" if advice.attacker == STRONGEST else f" against {advice.attacker} alone"
+
+
+def _alone(advice: "Recommendation") -> str:
+    """Say that one attacker is not all there are: settings that are safe from QuIA fall to others."""
+    if advice.attacker == STRONGEST or advice.other_attackers:  # of these, a note tells
+        return ""
+    few = "find most queries where it finds none" if advice.attacker == "QuIA" else "may find more"
+    return (
+        f" Do not take it for private: {advice.attacker} was the only attacker, and others {few} (docs/attackers.md). "
+        "Evaluate with the default attackers first, without --attackers and without a preset."
     )
 
 
