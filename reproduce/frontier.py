@@ -79,6 +79,7 @@ def main() -> None:
     """Run what is named, or all, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="COLLECTION", help=f"{', '.join(SETUPS)}; all where none is given")
+    parser.add_argument("--runs", nargs="+", metavar="RUN", help="in, out, few, 'shallow in', 'shallow out'; else all")
     parser.add_argument("--page", action="store_true", help="only write the page, of what has been run")
     given = parser.parse_args()
     if unknown := sorted(set(given.names) - set(SETUPS)):
@@ -92,7 +93,7 @@ def main() -> None:
     with ProgressView() as view:
         for name in [] if given.page else given.names or SETUPS:
             encode_documents(SETUPS[name])
-            for where in runs_of(SETUPS[name]):
+            for where in given.runs or runs_of(SETUPS[name]):
                 start = time.monotonic()
                 run(options_of(SETUPS[name], where), RUNS / name / where, listener=view)
                 print(f"== {name}, {where}: {time.monotonic() - start:,.0f} s", file=sys.stderr)
