@@ -43,3 +43,13 @@ def test_asking_for_help_runs_nothing(
     with pytest.raises(SystemExit, match=r"^0$"):
         importlib.import_module(name).main()
     assert capsys.readouterr().out.startswith("usage: ")
+
+
+def test_a_section_of_the_published_page_is_written_again_and_nothing_else() -> None:
+    from reproduce.published import replaced
+
+    page = "# Page\n\nText\n\n## One\n\n1\n\n## Last\n\n2\n"
+    section = "## What an audit finds in the files"
+    once = replaced(page, [section, "", "old"])
+    assert once == f"# Page\n\nText\n\n## One\n\n1\n\n{section}\n\nold\n\n## Last\n\n2\n"
+    assert replaced(once, [section, "", "new"]) == once.replace("old", "new")

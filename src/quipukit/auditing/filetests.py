@@ -93,14 +93,14 @@ def shared_noise(family: Family, alarm: float) -> Check:
     place = min(range(len(tests)), key=lambda number: (tests[number], number))
     broken = tests[place] < alarm / len(tests)
     if not broken:
-        note = f"{len(pairs)} pairs of settings; smallest p = {tests[place]:.2g}"
+        note = f"{len(pairs)} pairs of settings; smallest p {_p(tests[place])}"
         return Check(name, "compared", NOT_VIOLATED, note=note)
     (hits, misses), (others, other_misses) = tables[place]
     evidence = (
         f"{hits:,} of {hits + misses:,} rows agree, and {others:,} of {others + other_misses:,} beside another row"
     )
     event = "the same row of two settings agrees more often than different rows"
-    finding = Finding("noise", *names[place], event, 0.0, 0.0, f"{evidence}; p = {tests[place]:.2g}")
+    finding = Finding("noise", *names[place], event, 0.0, 0.0, f"{evidence}; p {_p(tests[place])}")
     return Check(name, "compared", VIOLATED, finding, note=f"{len(pairs)} pairs of settings")
 
 
@@ -128,6 +128,10 @@ def _agree(one: list[str], other: list[str], original: list[str]) -> bool:
     if len(original) != len(one):
         original = [""] * len(one)
     return any(a == b != word for a, b, word in zip(one, other, original, strict=False))
+
+
+def _p(value: float) -> str:
+    return f"= {value:.2g}" if value > 0 else "< 1e-300"  # too small for a number
 
 
 def inert_parameter(family: Family) -> Check:
