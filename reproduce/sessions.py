@@ -26,7 +26,7 @@ SIZES = (50, 100, 200, 500, 1000)
 # Settings in one entry are obfuscated together: those of one kind of noise share their draws, which takes less time.
 SPECS = (
     *(("Decoys@50",), ("CusText@5",), ("WBB@5",), ("TEM@5",), ("SanText@5",), ("QueryExp@20",), ("AEA@3",)),
-    *(("CMP@5", "CMP@10", "CMP@15"), ("VickreyMhl@10",)),
+    *(("CMP@5", "CMP@10"), ("VickreyMhl@10",)),
 )
 
 
@@ -76,7 +76,7 @@ def risks(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -
     from quipukit.mechanisms.sticky import StickyCover
     from quipukit.source_hash import source_hash
 
-    sticky = [StickyCover(k=k, further=further) for further in (True, False) for k in SIZES]
+    sticky = [*(StickyCover(k=k) for k in SIZES), StickyCover(k=200, further=False)]
     covers = [*(Cover(k=k) for k in (50, 100, 200)), *sticky]
     groups = [*([qk.mechanism(spec) for spec in specs] for specs in SPECS), *([one] for one in covers)]
     code = source_hash("quipukit.attackers.sessions", "quipukit.obfuscation")
