@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quipukit.identification.model import Fit, Model, held_out, posterior
+from quipukit.identification.model import Fit, Model, held_out, posterior, prior_of
 
 SETTINGS, QUERIES, WIDTH = 12, 24, 8
 FAMILY = np.arange(SETTINGS) // 3
@@ -48,10 +48,10 @@ def test_the_temperature_makes_held_out_answers_as_sure_as_they_are_right() -> N
     made = blocks(2, between=0.8)
     evidence, truth = held_out(FAMILY, made, np.random.default_rng(3))
     model = Model.of(FAMILY, made, np.random.default_rng(3))
-    calibrated = posterior(evidence, model.temperature).sum(axis=2)
+    calibrated = posterior(evidence, model.temperature, prior_of(FAMILY)).sum(axis=2)
     hits, sure = (calibrated.argmax(axis=1) == truth).mean(), calibrated.max(axis=1).mean()
     assert abs(hits - sure) < 0.1
-    overconfident = posterior(evidence, 0.1).sum(axis=2).max(axis=1).mean()
+    overconfident = posterior(evidence, 0.1, prior_of(FAMILY)).sum(axis=2).max(axis=1).mean()
     assert overconfident - hits > 0.1, "the check would notice"
 
 
@@ -68,3 +68,13 @@ def test_what_cannot_be_said_of_a_query_is_left_out() -> None:
     made[1][3, :, 2] = np.nan  # a feature that a setting never has
     fit = Fit.of(FAMILY, made[0], made[1:])
     assert np.isfinite(fit.evidence(made[0][:, 1:]).logs).all()
+
+
+def test_of_mechanisms_that_send_the_same_none_gains_by_a_finer_grid() -> None:
+    family = np.array([0] * 9 + [1, 2, 2])  # nine settings of one mechanism, one of another, and two far away
+    made = [block[[0] * 10 + [5, 6]] for block in blocks(2)]  # the first ten send the same
+    model = Model.of(family, made, np.random.default_rng(3))
+    found = model.posterior(blocks(4)[0][0])[0].sum(axis=1)
+    of_mechanism = np.bincount(family, found)
+    assert of_mechanism[2] < 0.1
+    assert of_mechanism[1] > 0.3, "with equal settings it would be a tenth"

@@ -9,9 +9,10 @@ with covariance
 
 Correlations in S and B are pooled over the settings of a mechanism and shrunk. Settings are told apart in the few
 directions that do it best (Fisher's linear discriminants), with the tails of Student's t, for simulated worlds are few;
-whether a file fits at all is seen in all features. All settings have equal prior probability, and so have the vectors
-of world 0 and others. Densities are raised to the power 1 / temperature, which is chosen on held-out simulated files:
-those of a world that was left out, and of queries of world 0 that were left out.
+whether a file fits at all is seen in all features. All mechanisms have equal prior probability, within each all of its
+settings, and so have the vectors of world 0 and others: how fine the grid of a mechanism is says nothing about how
+likely it is. Densities are raised to the power 1 / temperature, which is chosen on held-out simulated files: those of a
+world that was left out, and of queries of world 0 that were left out.
 """
 
 from collections.abc import Sequence
@@ -142,6 +143,7 @@ class Model:
     """A fit, its temperature, and how far held-out simulated files lie from the setting nearest to them."""
 
     fit: Fit
+    prior: Floats  # of every setting
     temperature: float
     distances: Floats  # by increasing distance
 
@@ -150,27 +152,40 @@ class Model:
         """Fit to the blocks of all worlds, and calibrate on files that the fit behind them has not seen."""
         evidence, truth = held_out(family, blocks, rng)
         distances = np.sort(evidence.distances)
-        return cls(Fit.of(family, blocks[0], blocks[1:]), best_temperature(evidence, truth), distances)
+        prior = prior_of(family)
+        fit = Fit.of(family, blocks[0], blocks[1:])
+        return cls(fit, prior, best_temperature(evidence, truth, prior), distances)
 
     def posterior(self, rows: Floats) -> tuple[Floats, float]:
         """Return the posterior (settings, [world 0, others]) and which share of simulated files fits worse."""
         evidence = self.fit.evidence(rows[None])
         worse = len(self.distances) - np.searchsorted(self.distances, evidence.distances[0], side="left")
-        return posterior(evidence, self.temperature)[0], float((1 + worse) / (1 + len(self.distances)))
+        return posterior(evidence, self.temperature, self.prior)[0], float((1 + worse) / (1 + len(self.distances)))
 
 
-def posterior(evidence: Evidence, temperature: float) -> Floats:
+def prior_of(family: Families) -> Floats:
+    """Return the prior probability of every setting: equal for all mechanisms, and within a mechanism.
+
+    >>> prior_of(np.array([0, 0, 0, 0, 1])).tolist()
+    [0.125, 0.125, 0.125, 0.125, 0.5]
+    """
+    _, of, number = np.unique(family, return_inverse=True, return_counts=True)
+    return np.asarray(1 / number[of] / len(number), float)
+
+
+def posterior(evidence: Evidence, temperature: float, prior: Floats) -> Floats:
     """Return the posterior of settings and of whose vectors were used, for every file; each sums to 1."""
-    logs = evidence.logs / temperature
+    logs = evidence.logs / temperature + np.log(prior)[:, None]
     return np.exp(logs - logsumexp(logs, axis=(1, 2), keepdims=True))
 
 
-def best_temperature(evidence: Evidence, truth: NDArray[np.int64]) -> float:
-    """Return the temperature at which the true settings of files have the highest likelihood."""
+def best_temperature(evidence: Evidence, truth: NDArray[np.int64], prior: Floats) -> float:
+    """Return the temperature at which the true settings of files, drawn by their prior, have the highest likelihood."""
+    weights = prior[truth] / prior[truth].sum()
 
     def loss(log_temperature: float) -> float:
-        own = posterior(evidence, float(np.exp(log_temperature)))[np.arange(len(truth)), truth].sum(axis=1)
-        return -float(np.log(np.maximum(own, 1e-300)).mean())
+        own = posterior(evidence, float(np.exp(log_temperature)), prior)[np.arange(len(truth)), truth].sum(axis=1)
+        return -float(weights @ np.log(np.maximum(own, 1e-300)))
 
     best = minimize_scalar(loss, bounds=(0.0, np.log(300.0)), method="bounded", options={"xatol": 0.02})
     return float(np.exp(best.x))
