@@ -345,6 +345,8 @@ def test_numbers_after_e_are_spread() -> None:
     assert expand_multi_values(["-e", "x", "5"]) == ["-e", "x", "-e", "5"]
     assert expand_multi_values(["-n", "3", "5"]) == ["-n", "3", "5"]
     assert expand_multi_values(["-e"]) == ["-e"]
+    several = expand_multi_values(["attack", "x.csv", "--attackers", "QuIA", "panel"])
+    assert several == ["attack", "x.csv", "--attackers", "QuIA", "--attackers", "panel"]
 
 
 def test_a_folder_called_like_a_value_is_not_taken_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The folder of a run: one run at a time, and faults that say what to do."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_other_faults_pass_through_as_they_are(tmp_path: Path) -> None:
     words = r"cannot be written \(disk on fire\).*What was finished is kept\."
     with pytest.raises(ResourceError, match=words), write_errors(tmp_path):
         raise OSError("disk on fire")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "make room.*What was finished is kept"),
+        (errno.EACCES, r"check that you may write there, or name another folder\.$"),
+        (errno.ENOENT, r"check that you may write there, or name another folder\.$"),
+    ],
+)
+def test_what_to_do_depends_on_why_a_folder_cannot_be_written(tmp_path: Path, number: int, words: str) -> None:
+    with pytest.raises(ResourceError, match=rf"{os.strerror(number)}\); {words}"), write_errors(tmp_path):
+        raise OSError(number, os.strerror(number), str(tmp_path / "sub"))
 
 
 def test_a_full_cache_names_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

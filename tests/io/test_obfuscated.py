@@ -37,6 +37,12 @@ def test_cells_of_the_wrong_type_in_obfuscated_parquet_are_refused(tmp_path, pub
         read_obfuscated(tmp_path / "sent.parquet")
 
 
+@pytest.mark.parametrize("name", ["missing", "missing.csv"])
+def test_a_path_that_is_not_there_is_said_to_be_missing(tmp_path, name):
+    with pytest.raises(FileError, match=f"{name}: there is no such file or folder"):
+        read_obfuscated(tmp_path / name)
+
+
 def test_one_id_and_one_value_written_in_two_ways_are_one(tmp_path):
     row = '{{"id": {}, "text": "a", "obfuscatedText": "b", "mechanism": "CMP", "epsilon": {}}}\n'
     path = written(tmp_path, "sent.jsonl", row.format(1, 5) + row.format('"1"', "5.0"))

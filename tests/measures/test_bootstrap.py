@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from quipukit.errors import InputError
-from quipukit.measures.bootstrap import bootstrap_scores, compare, holm, per_query
+from quipukit.measures.bootstrap import bootstrap_scores, compare, holm, per_query, reach
 from quipukit.measures.points import points
 from quipukit.measures.quipu import quipu_score, quipu_table
 from quipukit.measures.sides import Side, grids
@@ -37,6 +37,19 @@ def test_the_score_is_that_of_the_points() -> None:
         expected = quipu_table(points(risks, utilities), order).set_index("mechanism")["quipu"]
         found = bootstrap_scores(risks, utilities, replicates=10, order=order).set_index("mechanism")["quipu"]
         assert found.to_dict() == pytest.approx(expected.to_dict(), abs=1e-12)
+
+
+def test_a_score_is_never_farther_from_0_than_its_curve_reaches() -> None:
+    rng, everyone = np.random.default_rng(5), np.ones(1, bool)
+    tightest = 0.0
+    for size in rng.integers(2, 8, 500):
+        risk, utility = (Side(rng.integers(0, 2, (1, size)).astype(float), everyone) for _ in range(2))
+        score = abs(quipu_score(np.column_stack([risk.means, utility.means])).value)
+        assert score <= reach(risk, utility) + 1e-12
+        tightest = max(tightest, score / reach(risk, utility))
+    assert tightest == pytest.approx(1), "some curve gets there"
+    slightly = Side(np.array([[0.0, 0.4, 0.5]]), everyone), Side(np.array([[0.0, 0.3, 0.18]]), everyone)
+    assert reach(*slightly) == pytest.approx(1.04), "falls by 0.02"
 
 
 def test_curves_run_from_most_to_least_hidden() -> None:

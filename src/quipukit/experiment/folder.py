@@ -51,6 +51,11 @@ def write_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as fault:
         reason = fault.strerror or str(fault) or type(fault).__name__
+        if fault.errno not in (*_FULL, errno.EIO):  # no room would help
+            raise ResourceError(
+                f"{fault.filename or folder} cannot be written ({reason}); check that you may write there, or name "
+                "another folder."
+            ) from fault
         raise ResourceError(
             f"{folder} cannot be written ({reason}); make room, then run the experiment again in the same folder. "
             "What was finished is kept."

@@ -24,6 +24,8 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     where files have them; for rows of files that do not say, they are 0 and "unknown".
     """
     path = Path(path)
+    if not path.exists():
+        raise FileError(f"{path}: there is no such file or folder; check the name.")
     files = sorted(file for file in path.rglob("*") if file_kind(file) in FORMATS) if path.is_dir() else [path]
     if not files:
         raise FileError(f"{path}: the folder holds no file of obfuscated queries ({', '.join(FORMATS)}).")

@@ -150,9 +150,13 @@ def per_query(risk: Side, utility: Side, statistic: Statistic | None = None, ori
 
 
 def reach(risk: Side, utility: Side, order: Order = "parameter") -> float:
-    """Return how far from 0 the QuIPU score of a curve can be: 1 where its s never turns, else taken as 2."""
-    s = np.add(*ordered(risk.means, utility.means, order))
-    return 1.0 if (np.diff(s) >= -DUST).all() else 2.0
+    """Return how far from 0 the QuIPU score can be of a curve that turns back as much as this one.
+
+    1 where s never turns. A level of s is crossed twice more for each time that s falls through it, and no crossing is
+    farther than 1 / sqrt(2) from the diagonal: with falls of r + u by b in all, |QuIPU| <= 1 + 2 b.
+    """
+    steps = np.diff(np.add(*ordered(risk.means, utility.means, order)))
+    return 1.0 - 2.0 * float(steps[steps < -DUST].sum())
 
 
 def _reaches(sides: Sides, curves: Sequence[Curve], order: Order) -> Floats:
