@@ -83,6 +83,7 @@ def test_a_mechanism_of_another_package_is_claimed_until_audited() -> None:
         assert claim_of(Mine(epsilon=3, vectors=LINE)) == "claimed: 3-metric DP (euclidean) per word"
 
 
+@pytest.mark.heavy
 def test_the_check_for_authors_counts_as_an_audit() -> None:
     with temporarily_installed("quipukit.mechanisms", Mine=Mine):
         mine = Mine(epsilon=2, vectors=LINE)

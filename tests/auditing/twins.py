@@ -137,6 +137,29 @@ class KeepsCase(_After, CMP):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotShuffled(CMP):
+    """Sold as shuffled; the words of the query are sent in their own order."""
+
+    @classmethod
+    def obfuscate_batch(
+        cls,
+        group: Sequence[Any],
+        queries: Sequence[tuple[str, str]],
+        n: int,
+        streams: Streams,
+        tick: Tick = lambda _: None,
+    ) -> list[list[Variants]]:
+        plain = [replace(one, shuffle=False, length=None) for one in group]
+        return super().obfuscate_batch(plain, queries, n, streams, tick)
+
+    applies_word_options: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> Guarantee:
+        return MetricDP(self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
 class StopWordsPass(CMP):
     """Stop words are sent as they are."""
 

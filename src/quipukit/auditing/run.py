@@ -12,6 +12,7 @@ from quipukit.auditing.findings import VIOLATED, Audit, Check
 from quipukit.auditing.joint import composition_check, joint_check, joint_guarantee
 from quipukit.auditing.laws import has_law
 from quipukit.auditing.pairs import Pair, pairs_of
+from quipukit.auditing.postprocessing import postprocessing_check
 from quipukit.auditing.sampled import LEAST, Draw, sampled_check
 from quipukit.auditing.streams import streams_check
 from quipukit.auditing.toys import DIMENSIONS, REACH, on_toy, toy_pairs
@@ -189,6 +190,8 @@ def _plan_words(
     if toys:
         count = max(LEAST, draws // 20)
         if not isinstance(claims, Nothing):
+            # By chance alone only a random order can look wrong.
+            runs.append((toys[0].shuffle, _postprocessing(toys[0].for_variants(1), count, seed)))
             few = min(count, _COMPOSED_DRAWS)
             runs.append((True, lambda share, _: composition_check(one, n, claim, draws=few, alarm=share, seed=seed)))
         runs.append((True, _streams(toys[0].for_variants(1), ("cat", "dog"), min(_STREAM_DRAWS, count), seed)))
@@ -211,6 +214,10 @@ def _sampled(name: str, one: Mechanism, claims: Claims, pairs: list[Pair], each:
 
 def _drawn(name: str, draw: Draw, claims: Claims, pairs: list[Pair], each: int) -> Run:
     return lambda share, shown: sampled_check(name, draw, claims, pairs, draws=each, alarm=share, progress=shown)
+
+
+def _postprocessing(toy: WordMechanism, draws: int, seed: int) -> Run:
+    return lambda share, _: postprocessing_check(toy, draws=draws, alarm=share, seed=seed)
 
 
 def _streams(one: Mechanism, texts: tuple[str, str], draws: int, seed: int) -> Run:
