@@ -232,6 +232,27 @@ def test_the_strongest_is_who_is_stronger_by_all_measures_and_encoders_are_named
     assert "Style, Lexical against" in done.stdout and "minilm" not in done.stdout
 
 
+def test_where_attackers_part_is_said_with_intervals_and_who_is_the_strongest(collection: Path, tmp_path: Path) -> None:
+    log, topics = tmp_path / "log.txt", collection / "topics.tsv"
+    log.write_text("cat\ncats and dogs\nweather\n")
+    asked = [line.split("\t") for line in topics.read_text().splitlines()]
+    rows = [("Mine", *line) for line in asked] + [("Blank", qid, "zzz") for qid, _ in asked]
+    own = sent_by(tmp_path / "own.csv", *rows)
+    command = ("attack", str(own), "--queries", str(topics), "--log", str(log), "--attackers", "Style", "Lexical")
+    done = run(*command, "-k", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["attackers"] == ["Style", "Lexical"]
+    by_name = {(row["mechanism"], row["attacker"]): row for row in found["settings"]}
+    style, best = by_name["Mine", "Style"], by_name["Mine", "strongest"]
+    assert [best["P@1 by"], best["R@1 by"]] == ["Lexical", "Lexical"] and style["R@1 by"] == ""
+    assert best["R@1"] == by_name["Mine", "Lexical"]["R@1"] == 1 and best["R@1 low"] < 1 == best["R@1 high"]
+    assert best["R@1 low"] < by_name["Mine", "Lexical"]["R@1 low"], "the interval allows for the choice"
+    assert style["R@1"] < 0.9
+    assert found["warning"].startswith("Style alone misleads here: at 2 of 2 settings a stronger attacker (Lexical)")
+    assert f"warning: {found['warning']}" in done.stderr
+
+
 # --- every setting its own file, every query counted once ---
 
 

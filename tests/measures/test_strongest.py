@@ -8,6 +8,7 @@ from quipukit.measures.quipu import quipu_table
 from quipukit.measures.strongest import (
     STRONGEST,
     gaps,
+    risk_intervals,
     strongest_bounds,
     strongest_intervals,
     strongest_names,
@@ -29,6 +30,17 @@ def test_the_strongest_is_chosen_setting_by_setting():
     risks = strongest_risks(both())
     assert set(risks["attacker"]) == {STRONGEST}
     assert risks.groupby("value")["score"].mean().tolist() == [0.5, 0.75]
+
+
+def test_intervals_of_the_strongest_are_those_for_all_attackers_of_a_setting():
+    alone = scores("risk", "R@10", {("B", 1.0): [1, 0, 0, 0]})
+    table = risk_intervals(pd.concat([both(), alone], ignore_index=True)).set_index(["mechanism", "value", "attacker"])
+    best = table.xs(STRONGEST, level="attacker")
+    assert best["risk"].to_dict() == {("A", 1.0): 0.5, ("A", 2.0): 0.75}, "one attacker has no rival"
+    sides = [np.array([[1, 0], [1, 0], [0, 0], [0, 0]]), np.array([[0, 1], [0, 1], [0, 1], [1, 0]])]
+    low, high = strongest_intervals(sides, hits=True)
+    assert best["low"].tolist() == pytest.approx(low) and best["high"].tolist() == pytest.approx(high)
+    assert table.loc[("B", 1.0, "QuIA"), "risk"] == 0.25
 
 
 def test_points_and_scores_have_the_strongest_as_a_further_attacker():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from quipukit.attackers.attack import Coverage
     from quipukit.attackers.base import Attacker
-
-_NAMES = ("mechanism", "parameter", "value", "attacker", "N", "budget")  # columns that are no measures
 
 
 def attack(
@@ -74,6 +72,8 @@ def attack(
     from quipukit.io.queries import read_queries
     from quipukit.io.tables import write_table
     from quipukit.measures.risk import risk
+    from quipukit.measures.strongest import gaps
+    from quipukit.report.attacker_gaps import in_words
 
     table, originals = read_obfuscated(obfuscated)
     asked = read_queries(queries) if queries else originals
@@ -100,7 +100,19 @@ def attack(
         write_table(ranks, output)
         say(f"wrote {len(ranks):,} ranks to {output}")
     encodes = any("encoder" in resource_names(type(one)) for one in report.panel.attackers if not _own_encoder(one))
-    _print(_summary(risk(ranks, k), ranks, table), report.coverage, encoder, encodes, as_json, as_tsv)
+    scores = risk(ranks, k)
+    means = _summary(scores, ranks, table)
+    part = in_words(gaps(scores, f"R@{k}"), len(means[["mechanism", "parameter", "value"]].drop_duplicates()))
+    if part:
+        say(f"warning: {part}")
+    names = list(dict.fromkeys(ranks["attacker"]))
+    if as_json:
+        facts = {**asdict(report.coverage), "encoder": encoder, "attackers": names, "warning": part}
+        print_json({**facts, "settings": json.loads(means.to_json(orient="records"))})
+    elif as_tsv:
+        print_tsv(means)
+    else:
+        _print(means, list(dict.fromkeys(scores["measure"])), names, _caption(report.coverage, names, encoder, encodes))
     if show:
         _print_guesses(report.guesses(show))
 
@@ -114,78 +126,84 @@ def _stages(stack: ExitStack) -> Callable[[str], Callable[[float, float], None]]
 
 
 def _summary(scores: "pd.DataFrame", ranks: "pd.DataFrame", table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the risks of every setting and attacker with their intervals, and of the strongest who it is."""
+    import pandas as pd
+
     from quipukit.frames import SETTING, by_parameter
+    from quipukit.measures.strongest import STRONGEST, risk_intervals
     from quipukit.settings import composed_budget
 
     setting = list(SETTING)
     keys = [*setting, "attacker"]
-    means = scores.groupby([*keys, "measure"], sort=False)["score"].mean().unstack("measure")
-    means = means[list(dict.fromkeys(scores["measure"]))]
+    measures = list(dict.fromkeys(scores["measure"]))
+    risks = risk_intervals(scores).set_index([*keys, "measure"]).unstack("measure")
+    means = pd.DataFrame({name: risks["risk"][name] for name in measures})
     means["median rank"] = ranks.groupby(keys, sort=False)["log_rank"].median()
+    for name in measures:
+        means[f"{name} low"], means[f"{name} high"] = risks["low"][name], risks["high"][name]
+    # In the order of the ranks, the strongest after the others.
+    order = {name: number for number, name in enumerate([*dict.fromkeys(ranks["attacker"]), STRONGEST])}
+    means = means.sort_index(level="attacker", key=lambda names: names.map(order), sort_remaining=False)
+    if STRONGEST in means.index.get_level_values("attacker"):
+        named = means.groupby(setting, sort=False).apply(lambda own: _who(own, measures))
+        for name in measures:
+            means[f"{name} by"] = [named[place[:-1]][name] if place[-1] == STRONGEST else "" for place in means.index]
     most = table.groupby([*setting, "qid"], sort=False).size().groupby(setting, sort=False).max().rename("N")
     means = means.reset_index().merge(most.reset_index(), on=setting, how="left")
     means["budget"] = [composed_budget(*row) for row in means[[*SETTING, "N"]].itertuples(index=False, name=None)]
     return by_parameter(means)
 
 
-def _print(means: "pd.DataFrame", facts: "Coverage", encoder: str, encodes: bool, as_json: bool, as_tsv: bool) -> None:
-    names = list(dict.fromkeys(means["attacker"]))
-    if as_json:
-        rows = json.loads(means.to_json(orient="records"))
-        print_json({**asdict(facts), "encoder": encoder, "attackers": names, "settings": rows})
-        return
-    if as_tsv:
-        print_tsv(means)
-        return
+def _who(own: "pd.DataFrame", measures: list[str]) -> dict[str, str]:
+    """Return who is the strongest at a setting by each measure; of several with the same risk, by the others."""
+    attackers = own.iloc[:-1]
+    found = {}
+    for name in measures:
+        order = attackers.sort_values(list(dict.fromkeys([name, *measures])), ascending=False, kind="stable")
+        found[name] = str(order.index.get_level_values("attacker")[0]) if attackers[name].max() > 0 else ""
+    return found
+
+
+def _caption(facts: "Coverage", names: list[str], encoder: str, encodes: bool) -> str:
     caption = (
         f"{', '.join(names)}{f' with {encoder}' if encodes else ''} against {facts.log_size:,} queries; of "
         f"{facts.queries} originals the log held {facts.in_log}, {facts.injected} were added"
     )
     if facts.no_obfuscation:
         caption += f"; {facts.no_obfuscation} time(s) a setting sent nothing for a query, which counts as risk 0"
-    measures = [column for column in means.columns if column not in _NAMES]
     if len(names) > 1:
-        _print_strongest(means, [name for name in measures if name != "median rank"], caption)
-        return
-    rows = [
-        [
-            row["mechanism"],
-            plain(row["value"]) if row["parameter"] else "",
-            str(row["N"]),
-            plain(row["budget"]),
-            *(
-                f"{row[m]:.3f}" if m != "median rank" else (f"{row[m]:,.1f}" if row[m] < float("inf") else "-")
-                for m in measures
-            ),
-        ]
-        for row in means.to_dict("records")
-    ]
-    print_table("", ["mechanism", "value", "N", "N x epsilon", *measures], rows, caption)
-
-
-def _print_strongest(means: "pd.DataFrame", measures: list[str], caption: str) -> None:
-    """Print the first attacker's risks beside those of whoever is the strongest; --tsv has every attacker."""
-    first = str(means["attacker"].iloc[0])
-    rows = []
-    for (mechanism, parameter, value), own in means.groupby(["mechanism", "parameter", "value"], sort=False):
-        base = own[own["attacker"] == first].iloc[0]
-        # By R@k; of several with the same, whoever is stronger by the others.
-        order = [measures[min(1, len(measures) - 1)], *measures]
-        best = own.sort_values(list(dict.fromkeys(order)), ascending=False, kind="stable")["attacker"].iloc[0]
-        rows.append(
-            [
-                str(mechanism),
-                plain(value) if parameter else "",
-                str(base["N"]),
-                plain(base["budget"]),
-                *(f"{base[name]:.3f}" for name in measures),
-                *(f"{own[name].max():.3f}" for name in measures),
-                str(best) if own[measures].to_numpy().max() > 0 else "-",
-            ]
+        return (
+            f"{caption}. At least: the risk against the strongest attacker by each measure, a lower bound, with a 95 % "
+            "interval that allows for the choice of the strongest; --tsv shows all of them"
         )
-    heads = [*(f"{first} {name}" for name in measures), *(f"at least {name}" for name in measures), "strongest"]
-    note = f"{caption}. At least: the risk against the strongest attacker, a lower bound; --tsv shows all of them"
-    print_table("", ["mechanism", "value", "N", "N x epsilon", *heads], rows, note)
+    return f"{caption}. In brackets: 95 % intervals"
+
+
+def _print(means: "pd.DataFrame", measures: list[str], names: list[str], caption: str) -> None:
+    """Print one attacker's risks; of several the first one's beside those of whoever is the strongest."""
+    several = len(names) > 1
+    rows = []
+    for _, own in means.groupby(["mechanism", "parameter", "value"], sort=False):
+        base, last = own.iloc[0], own.iloc[-1]
+        head = [str(base["mechanism"]), plain(base["value"]) if base["parameter"] else "", str(base["N"])]
+        row = [*head, plain(base["budget"]), *(f"{base[name]:.3f}" for name in measures if several)]
+        row += [f"{last[name]:.3f} [{last[f'{name} low']:.2f}, {last[f'{name} high']:.2f}]" for name in measures]
+        rank = base["median rank"]
+        rows.append([*row, _strongest(last, measures) if several else f"{rank:,.1f}" if rank < float("inf") else "-"])
+    heads = [*(f"{names[0]} {name}" for name in measures), *(f"at least {name}" for name in measures), "strongest"]
+    heads = heads if several else [*measures, "median rank"]
+    print_table("", ["mechanism", "value", "N", "N x epsilon", *heads], rows, caption)
+
+
+def _strongest(row: "pd.Series[Any]", measures: list[str]) -> str:
+    """Return who is the strongest, with the measures of each where they are several."""
+    by: dict[str, list[str]] = {}
+    for name in measures:
+        if row[f"{name} by"]:
+            by.setdefault(row[f"{name} by"], []).append(name)
+    if len(by) < 2:
+        return next(iter(by), "-")
+    return "; ".join(f"{who} ({', '.join(own)})" for who, own in by.items())
 
 
 def _print_guesses(guesses: "pd.DataFrame") -> None:

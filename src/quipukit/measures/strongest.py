@@ -13,6 +13,7 @@ import pandas as pd
 
 from quipukit.frames import SCORES, SETTING
 from quipukit.measures.intervals import LEVEL, Floats, mean_intervals, upper_bounds
+from quipukit.measures.risk import are_hits
 
 STRONGEST = "strongest"  # stands in the column `attacker`; no attacker may have this name
 
@@ -58,6 +59,43 @@ def strongest_intervals(sides: Sequence[Floats], hits: bool, level: float = LEVE
     ends = [mean_intervals(scores, each, hits=hits) for scores in sides]
     low, high = (np.max([pair[end] for pair in ends], axis=0) for end in (0, 1))
     return low, high
+
+
+def risk_intervals(risks: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean risk of every setting, attacker and measure with its interval: columns risk, low and high.
+
+    ``risks`` are those of one noise seed. Where there are several attackers, "strongest" is one more: at every setting
+    and measure the highest risk, with an interval that allows for the choice.
+
+    >>> row = {"mechanism": "CMP", "parameter": "epsilon", "value": 5, "side": "risk", "measure": "P@1"}
+    >>> found = [("QuIA", "1", 0), ("QuIA", "2", 1), ("Words", "1", 1), ("Words", "2", 1)]
+    >>> scores = pd.DataFrame([{**row, "attacker": name, "qid": q, "score": s} for name, q, s in found])
+    >>> risk_intervals(scores)[["attacker", "risk", "low", "high"]].round(2).values.tolist()
+    [['QuIA', 0.5, 0.01, 0.99], ['Words', 1.0, 0.16, 1.0], ['strongest', 1.0, 0.11, 1.0]]
+    """
+    own = risks[risks["attacker"] != STRONGEST]
+    tables = []
+    for measure, part in own.groupby("measure", sort=False, observed=True):
+        # Over all queries that were sent anything under any setting: absence counts 0.
+        wide = part.set_index([*SETTING, "attacker", "qid"])["score"].unstack("qid", fill_value=0.0)
+        scores = wide.to_numpy(np.float64)
+        hits = are_hits(str(measure), 1)
+        low, high = mean_intervals(scores.T, hits=hits)
+        table = wide.index.to_frame(index=False).assign(
+            measure=str(measure), risk=scores.mean(axis=1), low=low, high=high
+        )
+        tables.append(table)
+        rows_of = table.groupby(list(SETTING), sort=False, observed=True).indices.values()
+        # Settings with as many attackers are computed at once.
+        for count in sorted({len(rows) for rows in rows_of} - {1}):
+            rows = np.array([own_rows for own_rows in rows_of if len(own_rows) == count])
+            ends = strongest_intervals([scores[each].T for each in rows.T], hits)
+            settings = table.loc[rows[:, 0], list(SETTING)].reset_index(drop=True)
+            best = scores[rows].mean(axis=2).max(axis=1)
+            tables.append(
+                settings.assign(attacker=STRONGEST, measure=str(measure), risk=best, low=ends[0], high=ends[1])
+            )
+    return pd.concat(tables, ignore_index=True)
 
 
 def strongest_bounds(sides: Sequence[Floats], alpha: float, hits: bool) -> Floats:

@@ -1,5 +1,7 @@
 """Where the first attacker and the strongest part, in words."""
 
+from collections.abc import Sequence
+
 from quipukit.measures.strongest import Gap, gaps
 from quipukit.report.table_model import number
 from quipukit.report.views import View
@@ -17,10 +19,14 @@ def warning(view: View) -> str:
     """Return in words where the first attacker and the strongest part; empty where they agree."""
     measure = main_measure(view)
     found = [gap for gap in gaps(view.result.risks(), measure) if gap.mechanism in view.mechanisms]
+    return in_words(found, int(view.settings["mechanism"].isin(view.mechanisms).sum()))
+
+
+def in_words(found: Sequence[Gap], count: int) -> str:
+    """Return in words at which of so many settings attackers part; empty where they do not."""
     if not found:
         return ""
     widest = max(found, key=lambda gap: gap.risk - gap.first_risk)
-    count = int(view.settings["mechanism"].isin(view.mechanisms).sum())
     who = join(list(dict.fromkeys(gap.attacker for gap in found)))
     return (
         f"{found[0].first} alone misleads here: at {len(found)} of {count} settings a stronger attacker ({who}) finds "
