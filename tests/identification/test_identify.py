@@ -94,4 +94,4 @@ def test_the_sets_of_published_files_hold_their_mechanisms(shared_data) -> None:
     summary = qk.identify(theirs).summary
     own = summary["part"].str.split("@").str[0]
     held = [name in names.split(", ") for name, names in zip(own, summary["mechanisms"], strict=True)]
-    assert np.mean(held) > 0.8  # measured: 0.94, see docs/identify_measured.md
+    assert np.mean(held) > 0.8  # measured: 0.84, see docs/identify_measured.md
