@@ -1,11 +1,12 @@
-"""Attack the published obfuscated queries, and our own, with every attacker, and write docs/attackers.md.
+"""Attack the published obfuscated queries, and our own, and write docs/attackers_measured.md.
 
-``python -m reproduce.attackers`` needs ``../shared/data`` and ``../shared/fixtures``. QuIA's risks of the published
-queries are those that the paper prints: its encoder would take most of the time (see ``reproduce.published``). With
-``--quick`` our own queries are left out.
+``python -m reproduce.attackers`` needs ``../shared/data`` and ``../shared/fixtures``. QuIA's encoder would take most of
+the time: its risks of the published queries are read from docs/published.md (see ``reproduce.published``), and in the
+QuIPU scores they are those that the paper prints. With ``--quick`` our own queries are left out.
 """
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -16,8 +17,10 @@ import pandas as pd
 from reproduce.published import DATA, FIXTURES, MECHANISMS, RISKS, ROOT
 
 PAGE = ROOT / "docs" / "attackers_measured.md"
+QUIA_PAGE = ROOT / "docs" / "published.md"
 AGNOSTIC = ("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion")
 FAMILY = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "TEM", "WBB")
+NO_LAW = ("AEA", "FEA")  # nor are their points in the plane printed anywhere
 N = 50
 SEED = 7
 
@@ -41,7 +44,7 @@ def main() -> None:
     options = " --quick" if chosen.quick else ""
     parts = [HEAD.format(options=options, log=len(log), sets=len(theirs.groupby(["mechanism", "value", "qid"])))]
     parts += ["## What it means", "", *conclusions(published), ""]
-    parts += ["## The published queries", "", *table(published), "", *quipu_lines(published), ""]
+    parts += ["## The published queries", "", *table(published, quia=quia_risks()), "", *quipu_lines(published), ""]
     parts += ["## Controls", "", *control_lines(theirs, queries, log), "", *random_lines(queries, log), ""]
     if not chosen.quick:
         start = time.monotonic()
@@ -95,6 +98,13 @@ def conclusions(risks: pd.DataFrame) -> list[str]:
         else:
             parts.append("no setting keeps the share below a fifth with confidence")
         lines.append(f"- **{name}**: {'; '.join(parts)}.")
+    for name in NO_LAW:
+        found = []
+        for _, rows in own[own["mechanism"] == name].groupby("value"):
+            sides = [rows[rows["attacker"] == one][["score"]].to_numpy(float) for one in AGNOSTIC]
+            (low,), (high,) = strongest_intervals(sides, hits=True)
+            found.append((max(side.mean() for side in sides), low, high))
+        lines.append(heuristic_line(name, found))
     return [
         "Against the strongest of the attackers below, on the published queries, with 95 % intervals that allow for "
         "the choice of attacker, one setting at a time; nDCG@10 is the paper's. A low risk says that these attackers "
@@ -102,6 +112,25 @@ def conclusions(risks: pd.DataFrame) -> list[str]:
         "",
         *lines,
     ]
+
+
+def heuristic_line(name: str, found: "list[tuple[float, float, float]]") -> str:
+    """Return a sentence on a mechanism whose utility the paper prints for no setting: strongest risks, intervals."""
+    risk, low, high = max(found)
+    what = "the strongest attacker finds" if low >= 0.5 else "the strongest attacker finds at most"
+    return (
+        f"- **{name}**: at its {len(found)} settings {what} {risk:.2f} ({low:.2f} to {high:.2f}) of the queries; the "
+        "paper prints no utility of single settings."
+    )
+
+
+def quia_risks() -> "dict[tuple[str, float], str]":
+    """Return QuIA's R@10 of the published queries, as docs/published.md has it."""
+    rows = [line.strip("| \n").split(" | ") for line in QUIA_PAGE.read_text(encoding="utf-8").splitlines()]
+    heading = ["mechanism", "value", "N x epsilon", "P@1", "R@10"]
+    at = next(number for number, row in enumerate(rows) if row[: len(heading)] == heading)
+    table = itertools.takewhile(lambda row: len(row) > len(heading), rows[at + 2 :])
+    return {(row[0], float(row[1])): row[4] for row in table}
 
 
 def random_lines(queries: pd.DataFrame, log) -> list[str]:  # type: ignore[no-untyped-def]
@@ -116,8 +145,13 @@ def random_lines(queries: pd.DataFrame, log) -> list[str]:  # type: ignore[no-un
     return [f"Words at random (`Random`, {N} variants of each query): R@10 is {found}."]
 
 
-def table(risks: pd.DataFrame, names: "tuple[str, ...]" = AGNOSTIC) -> list[str]:
-    """Return R@10 of every attacker at every setting, and of the strongest with an interval for the choice."""
+def table(
+    risks: pd.DataFrame, names: "tuple[str, ...]" = AGNOSTIC, quia: "dict[tuple[str, float], str] | None" = None
+) -> list[str]:
+    """Return R@10 of every attacker at every setting, and of the strongest with an interval for the choice.
+
+    ``quia`` are risks against QuIA, for a column of their own: it is not among those of which one is the strongest.
+    """
     from quipukit.frames import by_parameter
     from quipukit.measures.strongest import strongest_intervals
 
@@ -128,8 +162,9 @@ def table(risks: pd.DataFrame, names: "tuple[str, ...]" = AGNOSTIC) -> list[str]
         first.groupby(["mechanism", "parameter", "value", "attacker"], sort=False)["score"].mean().unstack("attacker")
     )
     lines = [
-        f"| mechanism | value | {' | '.join(names)} | strongest, R@10 | 95 % | strongest, P@1 |",
-        f"|---|---|{'---|' * len(names)}---|---|---|",
+        f"| mechanism | value | {'QuIA | ' if quia else ''}{' | '.join(names)} | strongest, R@10 | 95 % | "
+        "strongest, P@1 |",
+        f"|---|---|{'---|' * (len(names) + bool(quia))}---|---|---|",
     ]
     settings = by_parameter(means.reset_index())
     for row in settings.itertuples(index=False):
@@ -137,7 +172,9 @@ def table(risks: pd.DataFrame, names: "tuple[str, ...]" = AGNOSTIC) -> list[str]
         rows = own[(own["mechanism"] == row.mechanism) & (own["value"] == row.value)]
         sides = [rows[rows["attacker"] == name][["score"]].to_numpy(float) for name in names]
         low, high = strongest_intervals(sides, hits=True)
-        numbers = " | ".join(f"{means.loc[key, name]:.3f}" for name in names)
+        unknown = ["Bayes"] if row.mechanism in NO_LAW else []
+        cells = ["-" if name in unknown else f"{means.loc[key, name]:.3f}" for name in names]
+        numbers = " | ".join([*([quia[row.mechanism, row.value]] if quia else []), *cells])
         lines.append(
             f"| {row.mechanism} | {row.value:g} | {numbers} | {max(means.loc[key]):.3f} | "
             f"{low[0]:.2f} to {high[0]:.2f} | {max(best.loc[key]):.3f} |"
@@ -159,7 +196,9 @@ def quipu_lines(risks: pd.DataFrame) -> list[str]:
     lines = [
         "QuIPU with the utility of the paper: against QuIA as the paper prints it, and against the strongest attacker.",
         "The score is a signed area between a mechanism's settings and the diagonal. Where all settings lie in one "
-        "place, as those of WBB do (found always, whatever epsilon), it is near 0, and its sign says nothing.",
+        "place, as those of WBB do (found always, whatever epsilon), it is near 0, and its sign says nothing. Of AEA "
+        "and FEA the paper prints scores but no utility of single settings, so there is no curve against the "
+        "strongest.",
         "",
         "| mechanism | printed P@1 | R@10 | RR | strongest P@1 | R@10 | RR |",
         "|---|---|---|---|---|---|---|",
@@ -174,6 +213,8 @@ def quipu_lines(risks: pd.DataFrame) -> list[str]:
             scores.append(quipu_score(list(zip(risk, rows["u_ndcg10"], strict=True))).value)
         cells = [*(f"{printed[name, risk]:.3f}" for risk in RISKS), *(f"{score:.3f}" for score in scores)]
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    for name in NO_LAW:
+        lines.append(f"| {name} | {' | '.join(f'{printed[name, risk]:.3f}' for risk in RISKS)} | - | - | - |")
     return lines
 
 
@@ -215,12 +256,19 @@ TREC DL'19, 43 queries, 86 settings, 50 variants each (but for AEA): {sets:,} se
 {log:,} distinct queries, completed with the originals. The attackers use quipukit's default word vectors; they know
 neither the mechanism nor its parameter. R@10 is the share of queries that are among the attacker's first ten guesses.
 Every risk is a lower bound. The interval of the strongest allows for its being chosen by these numbers.
+
+The column QuIA is R@10 of quipukit's own run of it ([published](published.md)). It is not among the attackers of which
+one is the strongest, nor in the table of our own queries, because its encoder would take most of the time; with ten
+guesses it finds more than they do only at FEA@12. `Support` is in neither: what was published need not come from the
+lists of words that it knows, and of our own queries it would rank those of CusText and WBB alone, of which `Bayes`
+knows the whole law.
 """
 
 
 OWN = f"""The same settings, obfuscated by quipukit with its default vectors and independent noise, {N} variants, one
 seed. By Kerckhoffs's principle the attackers have the mechanism's own vectors, and `Bayes` knows the mechanism and its
-value.
+value; of AEA and FEA it knows no law (-). quipukit's AEA replaces every word, and hides far more than the published
+files of the same name, which send some words as they are and are found (above).
 """
 
 

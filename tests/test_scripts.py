@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,3 +54,23 @@ def test_a_section_of_the_published_page_is_written_again_and_nothing_else() -> 
     once = replaced(page, [section, "", "old"])
     assert once == f"# Page\n\nText\n\n## One\n\n1\n\n{section}\n\nold\n\n## Last\n\n2\n"
     assert replaced(once, [section, "", "new"]) == once.replace("old", "new")
+
+
+def test_attackers_without_a_law_have_a_dash_and_quia_a_column_of_its_own() -> None:
+    from reproduce.attackers import quia_risks, table
+    from tests.measures.simulated import scores
+
+    risks = [
+        scores("risk", measure, {("AEA", 3.0): [hit, 0], ("CMP", 5.0): [0, hit]}, attacker)
+        for measure in ("P@1", "R@10")
+        for attacker, hit in (("Words", 1), ("Bayes", 0))
+    ]
+    rows = [line.strip("| ").split(" | ") for line in table(pd.concat(risks), ("Words", "Bayes"), quia_risks())]
+    assert rows[0][:5] == ["mechanism", "value", "QuIA", "Words", "Bayes"] and len(rows[1][0].split("|")) == len(
+        rows[0]
+    )
+    assert [row[:5] for row in rows[2:]] == [
+        ["AEA", "3", "0.837", "0.500", "-"],
+        ["CMP", "5", "0.000", "0.500", "0.000"],
+    ]
+    assert len(quia_risks()) == 86
