@@ -1,10 +1,12 @@
 """The compiled loops over postings against the same sums in NumPy."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.bm25 import kernels
+from quipukit.bm25.formula import summands
 
 
 @st.composite
@@ -51,6 +53,28 @@ def test_the_best_are_those_of_a_full_sort(index, depth):
         best = order[:depth]
         assert found[query, : len(best)].tolist() == best and set(found[query, len(best) :].tolist()) <= {-1}
         assert scores[query, : len(best)].tolist() == total[best].tolist()
+
+
+@pytest.mark.parametrize(("size", "terms"), [(100, 5), (70_000, 5), (70_000, 100)])
+def test_codes_give_the_same_as_the_summands_that_they_stand_for(size, terms):
+    """In a small and a large collection, where the sums are made in several ranges, and with many terms in a query."""
+    rng = np.random.default_rng(terms)
+    own = [np.unique(rng.integers(0, size, rng.integers(1, 200))) for _ in range(terms)]
+    starts = np.cumsum([0, *map(len, own)]).astype(np.int64)
+    documents = np.concatenate(own).astype(np.int32)
+    frequencies, lengths = np.arange(1.0, 13.0), rng.random(12) * 2
+    codes, idf = rng.integers(0, 12, len(documents)).astype(np.uint16), rng.random(terms)
+    impacts = summands(np.repeat(idf, np.diff(starts)), frequencies[codes], lengths[codes])
+    rows, bounds = joined([list(range(terms)), [0], [], rng.integers(0, terms, 4).tolist()])
+    results = []
+    for kernel, given_postings in (
+        (kernels.top, (impacts,)),
+        (kernels.top_coded, (codes, idf, frequencies, lengths)),
+    ):
+        found, scores = np.full((4, 50), -1, np.int32), np.zeros((4, 50))
+        kernel(rows, bounds, starts, documents, *given_postings, size, found, scores)
+        results.append((found.tobytes(), scores.tobytes()))
+    assert results[0] == results[1] and (found[:2] >= 0).any()
 
 
 @given(postings(), st.data())
