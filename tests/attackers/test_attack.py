@@ -139,6 +139,20 @@ def test_empty_variants_and_uneven_numbers_are_used_as_they_are(queries, log):
     assert ranks.loc["0", "tied"] == len(log) + 1
 
 
+def test_texts_that_no_attacker_can_read_are_counted_in_a_warning(queries, log, vectors):
+    table = obfuscate(queries, "Identity", 2)
+    by_words = functools.partial(report_by, queries=queries, vectors=vectors, attackers=["Words", "Lexical"])
+    assert by_words(table, log=log).remark() == ""
+    strange = [f"zz{number}" if number % 2 else "" for number in range(len(table))]
+    odd = table.assign(query=strange)
+    with pytest.warns(UserWarning, match=r"24 of 24 texts have no word .* floor by style"):
+        attack_by(odd, queries, log, vectors=vectors, attackers=["Words", "Lexical"])
+    assert by_words(odd, log=[*log.texts, "zz1 zz3 zz5"]).remark().startswith("21 of 24"), "the log knows three"
+    one = table.assign(query=["", *table["query"][1:]])
+    assert by_words(one, log=log).remark() == "", "too few for a word"
+    assert by_words(odd, log=log, attackers=["Lexical"]).remark() == "", "nobody has word vectors"
+
+
 def test_guesses_show_what_the_attacker_would_say(queries, log):
     seen = attack_report(obfuscate(queries, "Identity", 2), queries, log, Bag()).guesses(3)
     first = seen[seen["guess"] == 1]

@@ -20,12 +20,14 @@ from quipukit.executors.local import Local
 from quipukit.frames import QUERIES, SETTING
 from quipukit.progress import Progress
 from quipukit.specs import Spec
+from quipukit.text import tokenize
 
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
     from quipukit.vectors.store import Vectors
 
 DEFAULT = ("panel",)
+_MANY = 0.1  # a share of texts that is worth a word
 
 Stages = Callable[[str], Progress]
 
@@ -71,6 +73,31 @@ class AttackReport:
     def guesses(self, top: int = 10) -> pd.DataFrame:
         """Return the best guesses of every attacker for every setting and query; see `Panel.guesses`."""
         return self.panel.guesses(self.obfuscated, self.queries, top)
+
+    def remark(self) -> str:
+        """Return in words how many texts no attacker that reads words can read; empty where they are few.
+
+        What is found there is what `quipukit.attackers.style` finds: who looks like an original, whatever was sent.
+        """
+        # Those that know the mechanism count unknown words by themselves.
+        agnostic = [getattr(one, "vectors", None) for one in self.panel.attackers if one.knows == "log"]
+        vectors = {id(own): own for own in agnostic if own is not None}
+        divided = [set(tokenize(text)) for text in self.obfuscated["query"]]
+        odd = [words for words in divided if not any(word in own for own in vectors.values() for word in words)]
+        if not vectors or not odd or len(odd) < _MANY * len(divided):
+            return ""
+        strange = set().union(*odd)
+        for text in self.panel.log.texts:
+            if not strange:
+                break
+            strange.difference_update(tokenize(text))
+        count = sum(words <= strange for words in odd)
+        if not count or count < _MANY * len(divided):
+            return ""
+        return (
+            f"{count:,} of {len(divided):,} texts have no word that the log or the attackers' word vectors know, or "
+            "are empty; what is found by them is the floor by style, and says nothing about the mechanism"
+        )
 
     def growth(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
         """Return the ranks after fewer variants, by random subsets, and after all of them: Ranks with ``seen``.
@@ -133,6 +160,8 @@ def attack(
             "never obfuscated, give only those that were.",
             stacklevel=2,
         )
+    if remark := report.remark():
+        warnings.warn(f"{remark}.", stacklevel=2)
     return report.ranks
 
 

@@ -94,6 +94,8 @@ def attack(
             f"warning: for {unsent} of {len(asked)} queries no setting sent anything, so they count as risk 0; if they "
             "were never obfuscated, give with --queries those that were"
         )
+    if remark := report.remark():
+        say(f"warning: {remark}")
     if not inject and not report.coverage.in_log:
         say("warning: the log holds none of the originals, so every risk is 0 by construction; leave out --no-inject")
     if output is not None:
