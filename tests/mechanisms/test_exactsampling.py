@@ -1,5 +1,6 @@
 """Exact sampling: the law is enumerated bit by bit, and compared with fractions that were computed another way."""
 
+import decimal
 import math
 from fractions import Fraction
 from typing import Any
@@ -143,6 +144,15 @@ def test_integer_weights_are_off_by_less_than_one():
     for digits in (5, 40, 90):
         for weight, one in zip(integer_weights(table, digits), table.tolist(), strict=True):
             assert abs(weight - exponential(Fraction(one)) * 10**digits) < 1
+
+
+def test_the_exponential_is_well_within_what_is_assumed_of_it():
+    """16 units of rounding are assumed; against correctly rounded decimals, 4 are not exceeded, and half of one is."""
+    exponents = -np.random.default_rng(9).uniform(0, 700, 3000)
+    with decimal.localcontext(prec=60):
+        pairs = zip(exponents.tolist(), np.exp(exponents).tolist(), strict=True)
+        worst = max(abs(decimal.Decimal(weight) / decimal.Decimal(one).exp() - 1) for one, weight in pairs) * 2**53
+    assert 0.5 < worst < 4
 
 
 @pytest.mark.parametrize("spec", ["SanText@2", "TEM@2", "TEM(gamma=1.5)@2", "CusText(k=3)@2", "SanText+(p=0.3)@2"])

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _DRAWN = 53  # bits of a uniform number of NumPy
 _MORE = 64
 _UNIT = 2.0**-53
-# Of each weight, in units of rounding: NumPy's exponential is within 4 of them, and tests its own at that.
+# Of each weight, in units of rounding: assumed of NumPy's exponential, which stays within 1 where it was measured.
 _EXPONENTIAL = 16
 
 

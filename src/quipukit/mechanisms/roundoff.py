@@ -82,7 +82,7 @@ def noise_error(one: Perturbation) -> float:
         return 1.0
     rounding = kappa * boundary * (1 + kappa) / (1 - kappa)
 
-    on_arcs, on_rays = (27, 14) if two else (16, 8)
+    on_arcs, on_rays = (38, 19) if two else (16, 8)
     discrete = 1.1 * (n * on_arcs + on_rays) * apart.count * 2 * UNIT
     rejections = (_NORMAL * (n + 1) + _GAMMA * n) * UNIT
     coin = 0.0
