@@ -90,7 +90,7 @@ def print_report(made: "Report", points: bool = False) -> None:
     no curve, so their score says nothing.
     """
     from quipukit.report import tables
-    from quipukit.report.attacker_gaps import warning
+    from quipukit.report.attacker_gaps import blind_note, warning
 
     judged = [view for view in made.views if view.judged]
     shown = []
@@ -108,6 +108,8 @@ def print_report(made: "Report", points: bool = False) -> None:
     for view in made.views:
         if text := warning(view):
             say(f"warning: {text}")
+        if text := blind_note(view):
+            say(f"note: {text}")
     for view in judged:
         _print_points(view, view.name if len(made.views) > 1 else "", points)
     for view in made.views:

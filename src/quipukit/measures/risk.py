@@ -121,6 +121,21 @@ def risk_by_log_size(
     return _long(checked, "log_size", [int(size) for size in sizes], at_size)
 
 
+def level_everywhere(ranks: pd.DataFrame, log_size: int) -> "set[tuple[str, str, float, str]]":
+    """Return at which settings which attackers put all rows of a log level, whatever was asked.
+
+    So does one that knows no law of the mechanism: its risk there is that of chance, and says nothing.
+
+    >>> row = {"mechanism": "AEA", "parameter": "level", "value": 3, "attacker": "Bayes", "qid": "1", "log_rank": 2}
+    >>> level_everywhere(pd.DataFrame([{**row, "better": 0, "tied": 2}]), 3)
+    {('AEA', 'level', 3, 'Bayes')}
+    """
+    found = ranks[ranks["better"] >= 0]
+    level = (found["better"] == 0) & (found["tied"] == log_size - 1)
+    every = level.groupby([found[name] for name in _GROUP], observed=True).all()
+    return set(every.index[every])
+
+
 def persona_of(measure: str) -> str:
     """Return the persona whose risk a measure is: how far down its ranking the attacker reads.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from quipukit.measures.risk import level_everywhere
 from quipukit.measures.strongest import Gap, gaps
 from quipukit.report.table_model import number
 from quipukit.report.views import View
@@ -20,6 +21,24 @@ def warning(view: View) -> str:
     measure = main_measure(view)
     found = [gap for gap in gaps(view.result.risks(), measure) if gap.mechanism in view.mechanisms]
     return in_words(found, int(view.settings["mechanism"].isin(view.mechanisms).sum()))
+
+
+def blind_attackers(view: View) -> "set[tuple[str, str, float, str]]":
+    """Return at which settings which attackers had nothing to go by: all queries of the log were alike to them."""
+    size = int((view.result.manifest.get("log") or {}).get("size") or 0)
+    return level_everywhere(view.result.ranks, size) if size > 1 else set()
+
+
+def blind_note(view: View) -> str:
+    """Return in words who had nothing to go by for which mechanisms; empty where all had."""
+    blind = blind_attackers(view)
+    parts = []
+    for name in view.result.attackers:
+        if own := [one for one in view.result.mechanisms if any((one, name) == (row[0], row[3]) for row in blind)]:
+            parts.append(f"{name} knows no law of {join(own)}, or had nothing to go by")
+    if not parts:
+        return ""
+    return f"{'; '.join(parts)}: all queries are alike there, and the table of attackers has a dash instead of chance."
 
 
 def in_words(found: Sequence[Gap], count: int) -> str:
