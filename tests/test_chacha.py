@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -89,6 +91,26 @@ def test_a_key_is_used_once():
         ChaCha20(b"short")
     with pytest.raises(TypeError):
         one.spawn(2)
+
+
+def test_a_forked_process_gets_other_noise():
+    one, other = np.random.Generator(ChaCha20(KEY)), fresh()
+    one.bytes(100)
+    code = (
+        "import os, sys, numpy as np\n"
+        "from quipukit.chacha import ChaCha20\n"
+        "rng = np.random.Generator(ChaCha20(bytes(range(32))))\n"
+        "rng.bytes(100)\n"
+        "read, write = os.pipe()\n"
+        "if not os.fork():\n"
+        "    os.write(write, rng.bytes(64)); os._exit(0)\n"
+        "os.wait()\n"
+        "print(rng.bytes(64).hex(), os.read(read, 64).hex())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    parent, child = done.stdout.split()
+    assert parent == one.bytes(64).hex() and len(child) == len(parent) and child != parent
+    assert other.bytes(64).hex() not in (parent, child)
 
 
 def test_generators_outlive_the_names_of_their_parts():

@@ -9,6 +9,9 @@ generators (`bitgen_t` in numpy/random/bitgen.h): four functions and a pointer t
 """
 
 import ctypes
+import os
+import secrets
+import weakref
 from typing import Any, NoReturn
 
 import numpy as np
@@ -129,6 +132,8 @@ class _NoSeed(ISeedSequence):
 class ChaCha20(np.random.BitGenerator):
     """A bit generator with a key of 32 bytes; it can be neither copied nor stored, so that no noise is used twice.
 
+    In a process that was forked it gets a new key from the OS: parent and child must not go on with the same noise.
+
     >>> np.random.Generator(ChaCha20(bytes(32))).bytes(4).hex()  # RFC 8439, appendix A.1, test vector 1
     '76b8e0ad'
     """
@@ -139,16 +144,30 @@ class ChaCha20(np.random.BitGenerator):
             raise ValueError(f"a key has {KEY_BYTES} bytes (found {len(key)})")
         super().__init__(_NO_SEED)  # type: ignore[arg-type]
         self._words = np.zeros(_END, np.uint32)
-        self._words[:4] = _CONSTANTS
-        self._words[4:12] = np.frombuffer(key, "<u4")
-        self._words[_PLACE] = _END
+        self._start(key)
+        _living.add(self)
         interface = _Interface.from_address(_pointer(self.capsule, b"BitGenerator"))
         interface.state = self._words.ctypes.data
         interface.next_uint64 = interface.next_raw = _next_uint64.address
         interface.next_uint32, interface.next_double = _next_uint32.address, _next_double.address
+
+    def _start(self, key: bytes) -> None:
+        self._words[:] = 0
+        self._words[:4] = _CONSTANTS
+        self._words[4:12] = np.frombuffer(key, "<u4")
+        self._words[_PLACE] = _END
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a ChaCha20 generator is not copied: two of one key would give the same noise twice")
 
 
 _NO_SEED = _NoSeed()
+_living: "weakref.WeakSet[ChaCha20]" = weakref.WeakSet()
+
+
+def _new_keys() -> None:
+    for one in list(_living):
+        one._start(secrets.token_bytes(KEY_BYTES))
+
+
+os.register_at_fork(after_in_child=_new_keys)
