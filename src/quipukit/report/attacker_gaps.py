@@ -34,11 +34,14 @@ def blind_note(view: View) -> str:
     blind = blind_attackers(view)
     parts = []
     for name in view.result.attackers:
-        if own := [one for one in view.result.mechanisms if any((one, name) == (row[0], row[3]) for row in blind)]:
-            parts.append(f"{name} knows no law of {join(own)}, or had nothing to go by")
+        if own := [one for one in view.mechanisms if any((one, name) == (row[0], row[3]) for row in blind)]:
+            parts.append(f"{name} at {join(own)}")
     if not parts:
         return ""
-    return f"{'; '.join(parts)}: all queries are alike there, and the table of attackers has a dash instead of chance."
+    return (
+        f"all queries are alike to {'; to '.join(parts)}, as to an attacker that knows no law of the mechanism: the "
+        "risk there is that of chance, and the table of attackers has a dash."
+    )
 
 
 def in_words(found: Sequence[Gap], count: int) -> str:

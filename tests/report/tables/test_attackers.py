@@ -37,6 +37,9 @@ def test_an_attacker_to_whom_all_queries_are_alike_has_a_dash_and_no_figure() ->
     assert dashed == {name} and all(row[4].text != "Bayes" for row in rows if row[0].text == name)
     frame = table.frame[table.frame["attacker"] == "Bayes"]
     assert frame["risk"].isna().tolist() == (frame["mechanism"] == name).tolist()
-    assert blind_note(view).startswith(f"Bayes knows no law of {name}")
+    assert blind_note(view) == (
+        f"all queries are alike to Bayes at {name}, as to an attacker that knows no law of the mechanism: the risk "
+        "there is that of chance, and the table of attackers has a dash."
+    )
     (seeing,) = views_of([result])
     assert blind_note(seeing) == ""
