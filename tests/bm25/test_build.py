@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -197,3 +198,13 @@ def test_documents_without_any_word_are_indexed(tmp_path):
     build([("a", ""), ("b", "the"), ("c", "?")], Settings(), work(tmp_path, documents=1))
     index = MappedIndex.open(tmp_path / "index")
     assert len(index) == 3 and len(index.terms) == 0 and index.docnos.take(np.arange(3)) == ["a", "b", "c"]
+
+
+def test_what_nobody_takes_up_is_removed_after_a_month(tmp_path):
+    left = {name: tmp_path / "unfinished" / name for name in ("old", "new")}
+    for place in left.values():
+        (place / "run-00000").mkdir(parents=True)
+    long_ago = time.time() - 31 * 24 * 3600
+    os.utime(left["old"], (long_ago, long_ago))
+    build(documents(), Settings(), Work(tmp_path / "index", tmp_path / "unfinished" / "mine", "texts", COUNT))
+    assert [path.name for path in (tmp_path / "unfinished").iterdir()] == ["new"]

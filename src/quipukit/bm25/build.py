@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ Rows = NDArray[np.int64]
 # Postings that are merged at a time: some 20 bytes of memory each. The postings of one term are never divided.
 _GROUP = 16_000_000
 _REPORT_EVERY = 5_000
+_FORGOTTEN = 30 * 24 * 3600
 # What reading and dividing takes of the whole, in percent; the rest is merging.
 _READING = 85
 
@@ -46,6 +48,7 @@ class Work:
 
 def build(documents: Iterable[Document], settings: Settings, work: Work) -> None:
     """Write the index of documents; a build that was interrupted is taken up where it was."""
+    _forget(work.unfinished.parent)
     try:
         runs = _runs(documents, settings, work)
         _merge(runs, settings, work)
@@ -68,6 +71,13 @@ def build(documents: Iterable[Document], settings: Settings, work: Work) -> None
         ) from None
     shutil.rmtree(work.unfinished, ignore_errors=True)
     _report(work, 100)
+
+
+def _forget(folder: Path) -> None:
+    """Remove what other builds left that nobody has taken up for weeks: it may be many gigabytes."""
+    for left in folder.glob("*"):
+        if time.time() - left.stat().st_mtime > _FORGOTTEN:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.int64]
 
-# Up to this many, strings that are asked for by number are all decoded once: some 60 bytes each, and quicker to get.
+# Up to this many strings are decoded once, as soon as one is asked for: up to 200 bytes each, and quicker to get.
 DECODED = 500_000
 
 
@@ -25,6 +25,7 @@ class StringTable:
 
     content: NDArray[np.uint8]
     starts: Rows
+    decoded: int = DECODED
 
     def __post_init__(self) -> None:
         # Mapped arrays can only be read. If all are so, loops over them are compiled once.
@@ -34,18 +35,18 @@ class StringTable:
             object.__setattr__(self, name, array)
 
     @classmethod
-    def of(cls, ordered: Iterable[str]) -> "StringTable":
+    def of(cls, ordered: Iterable[str], decoded: int = DECODED) -> "StringTable":
         """Make a table of strings that are in order already."""
-        return cls(*_joined(ordered))
+        return cls(*_joined(ordered), decoded)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def take(self, rows: Rows) -> list[str]:
         """Return strings by their numbers; equal numbers give the same object."""
-        if len(self) <= DECODED:
-            decoded = self._decoded
-            return [decoded[row] for row in rows.tolist()]
+        if len(self) <= self.decoded:
+            strings = self._strings
+            return [strings[row] for row in rows.tolist()]
         distinct, inverse = np.unique(rows, return_inverse=True)
         texts = [
             self.content[start:end].tobytes().decode("utf-8", "surrogatepass")
@@ -55,6 +56,9 @@ class StringTable:
 
     def find(self, strings: Sequence[str]) -> Rows:
         """Return the numbers of strings; -1 for one that the table lacks."""
+        if len(self) <= self.decoded:
+            rows_of = self._rows
+            return np.fromiter((rows_of.get(string, -1) for string in strings), np.int64, len(strings))
         from quipukit.bm25.tables import find
 
         rows = np.empty(len(strings), np.int64)
@@ -62,7 +66,11 @@ class StringTable:
         return rows
 
     @functools.cached_property
-    def _decoded(self) -> list[str]:
+    def _rows(self) -> dict[str, int]:
+        return {string: row for row, string in enumerate(self._strings)}
+
+    @functools.cached_property
+    def _strings(self) -> list[str]:
         content, bounds = self.content.tobytes(), self.starts.tolist()
         return [content[start:end].decode("utf-8", "surrogatepass") for start, end in itertools.pairwise(bounds)]
 

@@ -95,7 +95,10 @@ class BM25(Shared, Retriever, Scorer):
             if progress:
                 progress(min(start + _BLOCK, len(queries)), len(queries))
 
-        in_threads(some, range(0, len(queries), _BLOCK))
+        if len(queries) <= _BLOCK:
+            some(0)  # a pool of threads takes longer than many a query
+        else:
+            in_threads(some, range(0, len(queries), _BLOCK))
         counts = (documents >= 0).sum(axis=1)
         ends = np.cumsum(counts).tolist()
         docnos = self.postings.docnos.take(documents[documents >= 0].astype(np.int64))
