@@ -90,8 +90,11 @@ class MappedIndex:
             at = np.searchsorted(own, documents)
             at[at == len(own)] = 0
             hit = own[at] == documents
-            codes = self.codes[start:end][at[hit]]
-            total[hit] += summands(self.idf[row], self.frequencies[codes], self.norms[codes])
+            if self.expanded:
+                total[hit] += self._impacts[start:end][at[hit]]
+            else:
+                codes = self.codes[start:end][at[hit]]
+                total[hit] += summands(self.idf[row], self.frequencies[codes], self.norms[codes])
         return total
 
     @functools.cached_property
