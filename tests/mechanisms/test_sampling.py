@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from quipukit.errors import InputError, NoClosedForm
 from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.random import Random
-from quipukit.mechanisms.sampling import Place, Sampling, invert
+from quipukit.mechanisms.sampling import Place, Sampling, by_distance, invert
 from quipukit.mechanisms.santext import SanText, SanTextPlus
 from quipukit.mechanisms.tem import TEM
 from quipukit.mechanisms.wbb import WBB
@@ -277,3 +277,13 @@ def test_a_neighborhood_is_made_once_for_all_settings(monkeypatch):
     specs = ["SanText@1", "SanText@5", "TEM@1", "TEM@5"]
     obfuscate(["xbab xbec xbab", "xbec xbid"], specs, 4, vectors=cloud(), seed=1)
     assert sorted(made) == [0, 1, 2]
+
+
+def test_rows_by_distance_are_those_of_a_stable_sort():
+    rng = np.random.default_rng(3)
+    for ties in (False, True):
+        distance = rng.random(5000)
+        if ties:
+            distance = np.round(distance, 2)
+        assert (by_distance(distance) == np.argsort(distance, kind="stable")).all()
+    assert by_distance(np.array([0.0])).tolist() == [0]

@@ -68,7 +68,7 @@ class Sampling(WordMechanism):
         from quipukit.vectors.nearest import distances
 
         distance = distances(self.vectors.matrix, place.point)
-        order = np.argsort(distance, kind="stable")
+        order = by_distance(distance)
         return SortedRow(order, distance[order])
 
     def query_context(self, places: "Sequence[Place]") -> Any:
@@ -301,6 +301,19 @@ def _tokens_by_site(sites: Sites) -> list[NDArray[np.int64]]:
     order = np.argsort(sites.site_of, kind="stable")
     bounds = np.searchsorted(sites.site_of[order], np.arange(len(sites.points) + 1))
     return [order[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+def by_distance(distance: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the rows by increasing (distance, row).
+
+    NumPy's fastest sort is not stable, which matters only between equal distances: there are hardly ever any.
+
+    >>> by_distance(np.array([2.0, 1.0, 2.0, 0.0]))
+    array([3, 1, 0, 2])
+    """
+    order = np.argsort(distance)
+    ordered = distance[order]
+    return np.argsort(distance, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
 def invert(weights: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
