@@ -15,6 +15,7 @@ def test_a_passage_does_not_depend_on_how_many_there_are():
     assert few.fingerprint != many.fingerprint != generated.Passages(10_050, seed=2).fingerprint
 
 
+@pytest.mark.heavy
 def test_planted_passages_are_found(tmp_path, monkeypatch):
     from quipukit.retrieval.bm25 import BM25
 
