@@ -164,7 +164,8 @@ RISKS = (
     "R@10 of the last query against the session attacker, which knows the mechanism, by the number of queries that it "
     "saw: the last one and those just before it. 95 % intervals over sessions, one at a time. "
     f"N = {N}, where the mechanism does not say itself how much is sent; settings of CMP share their draws of noise. "
-    "*clock*: the attack at all four lengths, on two shared cores."
+    "*clock*: the attack at all four lengths, on two shared cores. The attacker knows no law of AEA: its figures there "
+    "say little."
 )
 RISK_HEAD = ("| setting | 1 | 2 | 3 | 5 | clock |", "|---|---|---|---|---|---|")
 STICKY = (
