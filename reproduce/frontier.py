@@ -32,6 +32,7 @@ ATTACKERS = ("panel", "Bayes", "Bayes(prior=style)")
 SHARES = (0.0, 0.25, 0.5, 1.0)  # of the queries that are in the pool
 # In the pool only: outside it, too, it draws from the pool. Its law takes a pass over all pairs of queries of the log.
 DRAWN = ("QueryExp@20", "QueryExp@32")
+OURS = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
 FEW = 10  # variants, beside the usual number
 
 
@@ -44,7 +45,7 @@ class Setup:
     queries: str | None = None
     qrels: str | None = None
     n: int = 50
-    ours: tuple[str, ...] = ("Cover@50", "Cover@100", "Cover(members=50)@100", "Cover(members=50)@200", "Decoys@50")
+    ours: tuple[str, ...] = OURS
     shallow: tuple[str, ...] = ()  # with fewer results of each, where that keeps them within 2 %
     encoder: str = "static:default"  # of QuIA, and for the user's re-ranking
     every: int = 1  # of the collection's queries, where there are many
@@ -75,7 +76,13 @@ SETUPS = {
         "only ones of their kind in a group, and whoever knows how such users write finds them. A pool hides queries "
         "only of subjects that it has many queries about.",
     ),
-    "wordnet": Setup("wordnet", "wordnet", every=3, title="the built-in collection, 117,659 entries of WordNet"),
+    "wordnet": Setup(
+        "wordnet",
+        "wordnet",
+        ours=(*OURS, "Cover@200"),
+        every=3,
+        title="the built-in collection, 117,659 entries of WordNet",
+    ),
 }
 DEPTH, SHALLOW = 10, 6
 
