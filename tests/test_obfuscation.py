@@ -24,7 +24,7 @@ from quipukit.obfuscation import (
     mechanism,
     notes,
     obfuscate,
-    obfuscate_groups,
+    obfuscate_parts,
     obfuscate_with_notes,
     plan,
     with_values,
@@ -388,26 +388,30 @@ def test_progress_rises_to_its_end(threads, asked, monkeypatch):
 
 
 @pytest.mark.parametrize("noise", ["common", "independent"])
-def test_groups_come_one_by_one_and_add_up_to_the_whole(noise):
-    asked = {"1": "cat dog", "2": "", "3": "zyzzyva house"}
+@pytest.mark.parametrize("most", [1, 10, 14, 1000])
+def test_parts_come_one_by_one_and_add_up_to_the_whole(noise, most, monkeypatch):
+    asked = {"1": "cat dog", "2": "", "3": "zyzzyva house", "4": "house cat", "5": "dog"}
     members = bind(["CMP@5", "TEM@5", "CMP@10", "Identity"], vectors=vocabulary())
-    told = []
-    groups = list(
-        obfuscate_groups(
-            asked, members, 3, seed=5, noise=noise, progress=lambda done, total: told.append((done, total))
-        )
+    told, tables, notes_of, ended = [], {}, {}, []
+    monkeypatch.setattr(obfuscation, "_MOST_TEXTS", most)
+    parts = obfuscate_parts(
+        asked, members, 3, seed=5, noise=noise, progress=lambda done, total: told.append((done, total))
     )
-    assert [[repr(one.spec) for one in group] for group, _ in groups] == [["CMP@5", "CMP@10"], ["TEM@5"], ["Identity"]]
-    for group, part in groups:
-        alone = obfuscate_with_notes(asked, group, 3, seed=5, noise=noise)
-        assert_frame_equal(part.table, alone.table)
-        assert_frame_equal(part.notes, alone.notes)
-        assert set(part.table["n"]) == {3} and set(part.table["noise"]) == {noise}
-    whole = obfuscate_with_notes(asked, members, 3, seed=5, noise=noise).table
-    together = pd.concat([part.table for _, part in groups])
-    columns = ["mechanism", "value", "qid", "variant"]
-    assert_frame_equal(together.sort_values(columns, ignore_index=True), whole.sort_values(columns, ignore_index=True))
-    assert told[-1] == (12, 12)
+    for member, part, last in parts:
+        assert member not in ended
+        # Two members share their work, so that each may have half of the texts; but one query at least.
+        assert len(part.table) <= max(3, most // 2)
+        tables.setdefault(member, []).append(part.table)
+        notes_of.setdefault(member, []).append(part.notes)
+        ended += [member] if last else []
+    assert [repr(one.spec) for one in ended] == ["CMP@5", "CMP@10", "TEM@5", "Identity"]
+    assert len(tables[members[0]]) == {1: 5, 10: 5, 14: 3, 1000: 1}[most]
+    for member in members:
+        alone = obfuscate_with_notes(asked, [member], 3, seed=5, noise=noise)
+        assert_frame_equal(pd.concat(tables[member], ignore_index=True), alone.table)
+        assert_frame_equal(pd.concat(notes_of[member], ignore_index=True), alone.notes)
+        assert set(alone.table["n"]) == {3} and set(alone.table["noise"]) == {noise}
+    assert told[-1] == (20, 20)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------

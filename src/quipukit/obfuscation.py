@@ -4,7 +4,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +24,8 @@ Bound = TypeVar("Bound", bound=Mechanism)
 
 # Queries in one batch: enough to share work between them, few enough to bound the memory.
 _LEAST_QUERIES, _MOST_QUERIES = 4, 1024
+# Texts that are made before any of them is given away: some hundred bytes each.
+_MOST_TEXTS = 400_000
 
 
 def mechanism(
@@ -155,13 +156,13 @@ def obfuscate_with_notes(
     """Obfuscate as `obfuscate` does, with mechanisms that `bind` made, and return the notes beside the table."""
     job = _Job.of(queries, n, seed, noise)
     results: list[list[Variants]] = [[] for _ in mechanisms]
-    for group, variants in _run(job, mechanisms, progress, executor):
+    for group, _, variants in _run(job, mechanisms, progress, executor):
         for number, result in zip(group, variants, strict=True):
-            results[number] = result
+            results[number] += result
     return job.collect(mechanisms, results)
 
 
-def obfuscate_groups(
+def obfuscate_parts(
     queries: Queries,
     mechanisms: Sequence[Mechanism],
     n: int,
@@ -170,16 +171,18 @@ def obfuscate_groups(
     noise: Noise = "independent",
     progress: Progress | None = None,
     executor: Executor | None = None,
-) -> Iterator[tuple[list[Mechanism], Obfuscation]]:
-    """Obfuscate as `obfuscate_with_notes` does, and yield the mechanisms that share work as soon as they are done.
+) -> Iterator[tuple[Mechanism, Obfuscation, bool]]:
+    """Obfuscate as `obfuscate_with_notes` does, and yield what a mechanism makes of some queries as soon as it is done.
 
-    Each mechanism is in one of the groups, and each Obfuscation is what its group alone would give. ``progress`` is
-    called with (done, total), counted in pairs of a mechanism and a query.
+    The queries of a mechanism come in their order, and the last part of each says so. Mechanisms that share work come
+    side by side. No part holds more than some hundred thousand texts of such mechanisms. ``progress`` is called with
+    (done, total), counted in pairs of a mechanism and a query.
     """
     job = _Job.of(queries, n, seed, noise)
-    for group, variants in _run(job, mechanisms, progress, executor):
-        members = [mechanisms[number] for number in group]
-        yield members, job.collect(members, variants)
+    for group, span, variants in _run(job, mechanisms, progress, executor, _MOST_TEXTS):
+        for number, result in zip(group, variants, strict=True):
+            part = job.collect([mechanisms[number]], [result], span)
+            yield mechanisms[number], part, span.stop == len(job.queries)
 
 
 def _checked_seed(seed: object) -> int | None:
@@ -264,9 +267,11 @@ class _Job:
             raise InputError("noise='common' is for experiments and needs a seed; give one, for instance seed=7.")
         return cls(list(zip(frame["qid"], frame["query"], strict=True)), n, RootSeed(seed, noise))
 
-    def collect(self, mechanisms: Sequence[Mechanism], results: list[list[Variants]]) -> Obfuscation:
-        """Return the tables of what every mechanism made of every query."""
-        return _collect(mechanisms, [qid for qid, _ in self.queries], results, self.n, self.streams.mode)
+    def collect(
+        self, mechanisms: Sequence[Mechanism], results: list[list[Variants]], span: slice = slice(None)
+    ) -> Obfuscation:
+        """Return the tables of what every mechanism made of every query, or of some."""
+        return _collect(mechanisms, [qid for qid, _ in self.queries[span]], results, self.n, self.streams.mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,31 +291,39 @@ def _obfuscate_part(part: _Part) -> list[list[Variants]]:
 
 
 def _run(
-    job: _Job, mechanisms: Sequence[Mechanism], progress: Progress | None, executor: Executor | None
-) -> Iterator[tuple[list[int], list[list[Variants]]]]:
-    """Yield the groups of a plan (mechanisms by number) as they finish, with what each made of every query.
+    job: _Job,
+    mechanisms: Sequence[Mechanism],
+    progress: Progress | None,
+    executor: Executor | None,
+    most_texts: int | None = None,
+) -> Iterator[tuple[list[int], slice, list[list[Variants]]]]:
+    """Yield for the groups of a plan (mechanisms by number) what each made of some queries; of a group in their order.
 
     A part is a group on some of the queries: streams go by identity, so that any division gives the same variants.
     """
     tally = Tally(progress, len(mechanisms) * len(job.queries))
     groups = plan(mechanisms)
+    most = _MOST_QUERIES
+    if most_texts is not None:
+        most = max(1, min(most, most_texts // (job.n * max(map(len, groups)))))
     with executor or Local() as executor:
-        spans = slices(len(job.queries), executor.parts(len(groups)), _LEAST_QUERIES, _MOST_QUERIES)
+        spans = slices(len(job.queries), executor.parts(len(groups)), _LEAST_QUERIES, most)
         places = [(group, span) for group in range(len(groups)) for span in range(len(spans))]
         parts = (
             _Part([mechanisms[number] for number in groups[group]], job.queries[spans[span]], job.n, job.streams, tally)
             for group, span in places
         )
-        arrived: dict[int, dict[int, list[list[Variants]]]] = {group: {} for group in range(len(groups))}
-        done = 0
+        arrived: list[dict[int, list[list[Variants]]]] = [{} for _ in groups]
+        following, done = [0] * len(groups), 0
         for number, variants in executor.map(_obfuscate_part, parts):
             group, span = places[number]
             arrived[group][span] = variants
             done += len(groups[group]) * (spans[span].stop - spans[span].start)
             tally.reach(done)
-            if len(arrived[group]) == len(spans):
-                in_order = [part for _, part in sorted(arrived.pop(group).items())]
-                yield groups[group], [list(chain.from_iterable(found)) for found in zip(*in_order, strict=True)]
+            while following[group] in arrived[group]:
+                span = following[group]
+                following[group] += 1
+                yield groups[group], spans[span], arrived[group].pop(span)
 
 
 def _collect(

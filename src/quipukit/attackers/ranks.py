@@ -34,6 +34,7 @@ EQUAL = 1e-12
 
 _STRIP = 128
 _SLAB = 4096  # rows of the log that a thread works on at a time
+_CENTERS = 512  # that are compared with a slab at a time where the best rows are wanted
 _MOST_BYTES = 8_000_000  # of the log in one part that travels: dask warns from 10 MB on
 # Ranking a row of the log costs about 0.02 microseconds per centroid, and sending it to a worker about 15: with fewer
 # centroids than this, this process is done before the row has arrived.
@@ -225,15 +226,20 @@ def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], turns:
     ``turns`` has a number for every row: of level ones those with lower numbers come first.
     """
     centers = _unit(centroids)
-    rows, scores = np.empty((len(centers), 0), np.int64), np.empty((len(centers), 0))
+    # Some centers after the other, for each part of the log: similarities to all would grow with their number.
+    blocks = [slice(start, start + _CENTERS) for start in range(0, max(1, len(centers)), _CENTERS)]
+    best = [(np.empty((len(centers[block]), 0), np.int64), np.empty((len(centers[block]), 0))) for block in blocks]
     for start in range(0, len(turns), _SLAB):
         slab = _unit(log_rows(start, min(start + _SLAB, len(turns))))
-        numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(centers), len(slab)))
-        scores = np.concatenate([scores, centers @ slab.T], axis=1)
-        rows = np.concatenate([rows, numbers], axis=1)
-        # Rounding apart, equal similarities are ties.
-        order = np.lexsort((turns[rows], -np.round(scores, 12)), axis=1)[:, :top]
-        rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
+        for place, block in enumerate(blocks):
+            rows, scores = best[place]
+            numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(rows), len(slab)))
+            scores = np.concatenate([scores, centers[block] @ slab.T], axis=1)
+            rows = np.concatenate([rows, numbers], axis=1)
+            # Rounding apart, equal similarities are ties.
+            order = np.lexsort((turns[rows], -np.round(scores, 12)), axis=1)[:, :top]
+            best[place] = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
+    rows, scores = (np.concatenate(parts) for parts in zip(*best, strict=True))
     for number, center in enumerate(centers):
         # The last bits of a product depend on its shape. One row at a time: the same for any other rows in the batch.
         vectors = [_unit(log_rows(row, row + 1))[0] for row in rows[number].tolist()]

@@ -14,16 +14,17 @@ import contextlib
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 import pandas as pd
 import pyarrow.parquet as pq
 
 from quipukit.errors import ResourceError
 from quipukit.experiment.folder import write_errors
+from quipukit.experiment.parts import COMPRESSION, GROUP_ROWS, PartReader, PartWriter
 from quipukit.software import joint_versions, software_versions
 from quipukit.storage import atomic_write, make_folder
 from quipukit.table import Table
@@ -33,6 +34,8 @@ DAMAGED = "damaged"
 
 # Rows of tables that are kept once they were decoded: some tens of megabytes. Stages read the same ones several times.
 KEPT_ROWS = 200_000
+
+T = TypeVar("T")
 
 
 def key_of(*parts: Any) -> str:
@@ -91,14 +94,14 @@ class Artifacts:
     def has(self, table: str, key: str) -> bool:
         """Return whether an artifact is finished and undamaged."""
         path = self.path(table, key)
-        return path in self._verified or self._read(path) is not None
+        return path in self._verified or self._verified_by(path, _checksum) is not None
 
     def load(self, table: str, key: str, kind: Table | None = None) -> pd.DataFrame:
         """Read an artifact, compare it with its checksum, and check it as a table of a ``kind``."""
         path = self.path(table, key)
-        content = self._read(path)
+        content = self._verified_by(path, _content)
         if content is None:
-            raise ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
+            raise _gone(path)
         wanted = (self._verified[path].sha256, "" if kind is None else kind.name)
         if wanted not in self._decoded:
             frame = _decoded(path, content)
@@ -115,6 +118,15 @@ class Artifacts:
                 break
             rows -= len(self._decoded.pop(oldest))
 
+    def reader(self, table: str, key: str) -> PartReader:
+        """Open an artifact that is read a part at a time, once all of it was compared with its checksum."""
+        path = self.path(table, key)
+        file = self._verified_by(path, _opened)
+        if file is None:
+            raise _gone(path)
+        with _read_errors(path):
+            return PartReader(file)
+
     def digest(self, table: str, key: str) -> str:
         """Return the SHA-256 of a finished artifact: what depends on its content depends on this."""
         return self._record(table, key).sha256
@@ -123,15 +135,41 @@ class Artifacts:
         """Write an artifact, complete or not at all."""
         plain = frame.copy(deep=False)
         plain.attrs = {}  # a plugin's own: pandas would write them, and an artifact must depend on its columns alone
-        path = self.path(table, key)
-        with write_errors(self.folder):
-            _record_path(path).unlink(missing_ok=True)  # a kill between the two writes must not look like damage
-            with atomic_write(path) as draft:
-                plain.to_parquet(draft, index=False, compression="zstd")
-                checksum = hashlib.sha256(draft.read_bytes()).hexdigest()
+        with self._draft(self.path(table, key)) as draft, write_errors(self.folder):
+            plain.to_parquet(draft, index=False, compression=COMPRESSION, row_group_size=GROUP_ROWS)
+
+    @contextlib.contextmanager
+    def writing(self, table: str, key: str) -> Iterator[Callable[[pd.DataFrame], None]]:
+        """Give a function that adds rows to an artifact, which is complete at the end, or was never there.
+
+        It is what `save` would write of all rows at once.
+        """
+        with self._draft(self.path(table, key)) as draft, PartWriter(draft) as writer:
+
+            def add(frame: pd.DataFrame) -> None:
+                with write_errors(self.folder):
+                    writer.add(frame)
+
+            yield add
+            with write_errors(self.folder):
+                writer.close()
+
+    @contextlib.contextmanager
+    def _draft(self, path: Path) -> Iterator[Path]:
+        """Give a file to be written, which then takes its place, and has its record."""
+        with contextlib.ExitStack() as stack:
+            with write_errors(self.folder):
+                # A kill between the two writes must not look like damage.
+                _record_path(path).unlink(missing_ok=True)
+                draft = stack.enter_context(atomic_write(path))
+            yield draft
+            with write_errors(self.folder):
+                with draft.open("rb") as file:
+                    checksum = hashlib.file_digest(file, "sha256").hexdigest()
                 record = Record(_name(path), checksum, software_versions())
-            with atomic_write(_record_path(path)) as draft:
-                draft.write_text(record.dumps(), encoding="utf-8")
+                stack.close()
+                with atomic_write(_record_path(path)) as draft:
+                    draft.write_text(record.dumps(), encoding="utf-8")
         self._verified[path] = record
 
     def software(self) -> dict[str, str | list[str]]:
@@ -141,17 +179,22 @@ class Artifacts:
     def _record(self, table: str, key: str) -> Record:
         path = self.path(table, key)
         if not self.has(table, key):
-            raise ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
+            raise _gone(path)
         return self._verified[path]
 
-    def _read(self, path: Path) -> bytes | None:
-        """Return the bytes of an artifact; None where it is not finished, or damaged and therefore moved away."""
-        description, content = _bytes_of(_record_path(path)), _bytes_of(path)
-        if description is None or content is None:
+    def _verified_by(self, path: Path, read: "Callable[[Path], tuple[T, str]]") -> T | None:
+        """Return what ``read`` makes of an artifact, beside its checksum.
+
+        None where it is not finished, or damaged and therefore moved away.
+        """
+        try:
+            with _read_errors(path):
+                description, (content, checksum) = _record_path(path).read_bytes(), read(path)
+        except FileNotFoundError:
             self._verified.pop(path, None)
             return None
         record = Record.loads(description)
-        if record is None or (record.name, record.sha256) != (_name(path), hashlib.sha256(content).hexdigest()):
+        if record is None or (record.name, record.sha256) != (_name(path), checksum):
             self._verified.pop(path, None)
             if not self._read_only:
                 self._quarantine(path)
@@ -191,11 +234,41 @@ def _record_path(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-def _bytes_of(path: Path) -> bytes | None:
+def _gone(path: Path) -> ResourceError:
+    return ResourceError(f"{path} is damaged or was removed while the run used it; run the experiment again.")
+
+
+# --- what an artifact is read for: its checksum, its bytes, or a part at a time; the checksum comes with each ---
+
+
+def _checksum(path: Path) -> tuple[bool, str]:
+    with path.open("rb") as file:
+        return True, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _content(path: Path) -> tuple[bytes, str]:
+    content = path.read_bytes()
+    return content, hashlib.sha256(content).hexdigest()
+
+
+def _opened(path: Path) -> tuple[BinaryIO, str]:
+    file = path.open("rb")
     try:
-        return path.read_bytes()
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file, checksum
+
+
+@contextlib.contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    """Say that nothing was lost where a file cannot be read; one that is not there is none."""
+    try:
+        yield
     except FileNotFoundError:
-        return None
+        raise
     except OSError as fault:
         raise ResourceError(
             f"{path} cannot be read ({fault.strerror or type(fault).__name__}); nothing was removed. Fix the cause, "

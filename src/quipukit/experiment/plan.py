@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,9 @@ from quipukit.mechanisms.base import Mechanism
 from quipukit.settings import Setting
 from quipukit.specs import Spec
 from quipukit.vectors.store import Vectors
+
+# Obfuscated queries of several cells that are held at once: up to a kilobyte each, with all that is made of them.
+MOST_ROWS = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,11 @@ class Plan:
         """Return whether utility can be measured."""
         return not self.qrels.empty
 
+    @functools.cached_property
+    def places(self) -> Mapping[str, int]:
+        """Return the place of every query among all, by its id."""
+        return {qid: place for place, qid in enumerate(self.queries["qid"])}
+
     # --- cells, in the order of the plan ---
 
     @functools.cached_property
@@ -81,6 +89,25 @@ class Plan:
     def batch(self, cell: Cell) -> tuple[int, int]:
         """Return a key that is equal for cells whose tables can be put together: no setting comes twice in a batch."""
         return cell.seed, cell.setting.n if len(self.ns) > 1 else 0
+
+    def batches(self, cells: Iterable[Cell]) -> list[list[Cell]]:
+        """Divide cells into those whose tables are put together: all that can be, up to `MOST_ROWS` rows, or one cell.
+
+        Those of one mechanism follow one another, and what its settings share is computed once for a batch.
+        """
+        batches: list[list[Cell]] = []
+        open_batch: dict[tuple[int, int], list[Cell]] = {}
+        for cell in cells:
+            batch = open_batch.get(self.batch(cell))
+            if batch is None or sum(map(self.rows, (*batch, cell))) > MOST_ROWS:
+                batch = open_batch[self.batch(cell)] = []
+                batches.append(batch)
+            batch.append(cell)
+        return batches
+
+    def rows(self, cell: Cell) -> int:
+        """Return how many obfuscated queries a cell has at most."""
+        return len(self.queries) * cell.setting.n
 
     def depth(self, cell: Cell) -> int:
         """Return how many documents to ask for per obfuscated query of a cell."""

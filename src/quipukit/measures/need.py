@@ -172,11 +172,21 @@ def need_rows(
 
     ``similarities`` are those of its guesses (qid, text).
     """
+    scores = {qid: ndcg(lists.get(qid, ()), judged[qid]) for qid in references}
+    return scored_rows(scores, references, similarities)
+
+
+def scored_rows(
+    scores: Mapping[str, float],
+    references: Mapping[str, float],
+    similarities: Mapping[tuple[str, str], float] | None = None,
+) -> pd.DataFrame:
+    """Return the same as `need_rows`, from the nDCG of every list."""
     alike = {qid: number for (qid, _), number in (similarities or {}).items()}
     return pd.DataFrame(
         {
             "qid": list(references),
-            "score": [ndcg(lists.get(qid, ()), judged[qid]) for qid in references],
+            "score": [scores[qid] for qid in references],
             "reference": list(references.values()),
             "similarity": [alike.get(qid, np.nan) for qid in references],
         }

@@ -33,3 +33,7 @@ class RememberedScores(Scorer):
             np.fromiter((self._scores[query][docno] for docno in docnos), np.float64, len(docnos))
             for query, docnos in batches
         ]
+
+    def forget(self) -> None:
+        """Let go of all scores: those of other queries are not asked for again."""
+        self._scores.clear()

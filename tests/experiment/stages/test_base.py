@@ -10,7 +10,7 @@ import pytest
 from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.stages import base
-from quipukit.experiment.stages.base import Context, Stage
+from quipukit.experiment.stages.base import Context, Part, Stage
 from quipukit.progress import ProgressListener, StageTimer
 
 
@@ -84,3 +84,50 @@ def test_a_damaged_artifact_is_computed_again(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     stage.run()
     assert stage.computed == [2] and stage.load(2)["square"].tolist() == [4]
+
+
+class Counting(Square):
+    """Counts up to a number, two rows at a time, all cells side by side."""
+
+    def compute(self, missing: Sequence[int]) -> Iterator[tuple[int, pd.DataFrame | Part]]:  # type: ignore[override]
+        for start in range(0, max(missing), 2):
+            for cell in missing:
+                rows = pd.DataFrame({"number": range(start, min(start + 2, cell))})
+                if start < cell:
+                    yield cell, rows if start + 2 >= cell else Part((rows,))
+
+
+def test_tables_may_come_in_parts(tmp_path: Path) -> None:
+    stage = Counting(context(tmp_path), (1, 4, 7))
+    stage.run()
+    for cell in stage.cells:
+        assert stage.load(cell)["number"].tolist() == list(range(cell))
+        with stage.reader(cell) as reader:
+            assert len(reader) == cell
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError, ValueError])
+def test_what_was_not_finished_leaves_nothing_behind(tmp_path: Path, fault: type[BaseException]) -> None:
+    class Interrupted(Counting):
+        def compute(self, missing: Sequence[int]) -> Iterator[tuple[int, pd.DataFrame | Part]]:  # type: ignore[override]
+            for cell, rows in super().compute(missing):
+                yield cell, rows
+                if cell == 4 and not isinstance(rows, Part):
+                    raise fault("in the middle of the third")
+
+    stage = Interrupted(context(tmp_path), (1, 4, 7))
+    with pytest.raises(fault, match="in the middle"):
+        stage.run()
+    assert [stage.has(cell) for cell in stage.cells] == [True, True, False]
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+
+
+def test_a_table_whose_end_is_missing_is_a_mistake(tmp_path: Path) -> None:
+    class Endless(Counting):
+        def compute(self, missing: Sequence[int]) -> Iterator[tuple[int, pd.DataFrame | Part]]:  # type: ignore[override]
+            yield missing[0], Part((pd.DataFrame({"number": [1]}),))
+
+    stage = Endless(context(tmp_path), (1,))
+    with pytest.raises(RuntimeError, match="ended before"):
+        stage.run()
+    assert not stage.has(1)

@@ -2,7 +2,7 @@
 
 import functools
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,7 @@ class Attack(Stage[AttackCell]):
         """Iterate over the work: cells and attackers that are ranked together, with all encoded that they need."""
         timer, panel = self.context.timer, self.panel
         to_score: dict[Cell, list[int]] = {}
+        rows = len(self.plan.log)
         for number, name in enumerate(panel.names):
             mine = [cell.cell for cell in missing if cell.attacker == number]
             if not mine:
@@ -86,18 +87,17 @@ class Attack(Stage[AttackCell]):
             with timer.stage("encoding the log" if encodes else f"learning the log ({name})", "queries") as progress:
                 panel.prepare(progress, [name])
             if encodes:
-                with timer.stage("encoding obfuscated queries", "queries") as progress:
-                    texts = dict.fromkeys(text for cell in mine for text in self.obfuscate.sent(cell)["query"])
-                    panel.encode(list(texts), progress, [name])
+                self._encode(mine, name)
             if attacker.log_vectors is None and attacker.knows == "log":
                 for cell in mine:
                     to_score.setdefault(cell, []).append(number)
                 continue
             # One pass over the log for each batch, and what several settings of a mechanism need is computed once.
-            for batch in dict.fromkeys(map(self.plan.batch, mine)):
-                some = [cell for cell in mine if self.plan.batch(cell) == batch]
-                with timer.stage(_named(title, [number], panel), "queries") as progress:
-                    yield Batch(some, (number,), progress)
+            batches = self.plan.batches(mine)
+            with timer.stage(_named(title, [number], panel), "queries") as progress:
+                for place, some in enumerate(batches):
+                    part = part_of(progress, place * rows, rows, len(batches) * rows) if batches[1:] else progress
+                    yield Batch(some, (number,), part)
         # A cell at a time: attackers that ask others share what these have found, and little is lost on a stop.
         for numbers in dict.fromkeys(map(tuple, to_score.values())):
             cells = [cell for cell, chosen in to_score.items() if tuple(chosen) == numbers]
@@ -105,6 +105,16 @@ class Attack(Stage[AttackCell]):
                 for place, cell in enumerate(cells):
                     count = len(self.plan.queries)
                     yield Batch([cell], numbers, part_of(progress, place * count, count, len(cells) * count))
+
+    def _encode(self, cells: Sequence[Cell], name: str) -> None:
+        """Encode what was sent for cells ahead of time."""
+        batches = self.plan.batches(cells)
+        with self.context.timer.stage("encoding obfuscated queries", "queries") as progress:
+            for number, some in enumerate(batches):
+                texts = dict.fromkeys(text for cell in some for text in self.obfuscate.sent(cell)["query"])
+                count = len(texts)
+                part = progress if len(batches) == 1 else part_of(progress, number * count, count, len(batches) * count)
+                self.panel.encode(list(texts), part, [name])
 
     def _ranked(self, batch: "Batch") -> Iterator[tuple[AttackCell, pd.DataFrame]]:
         """Iterate over the ranks of every cell, as each attacker of a batch sees it."""
@@ -122,9 +132,11 @@ class Attack(Stage[AttackCell]):
             for cell in batch.cells:
                 yield AttackCell(number, cell), RANKS.check(cell.rows_of(own))
 
-    def sent_by(self, cells: Sequence[Cell]) -> pd.DataFrame:
-        """Return the obfuscated queries of several cells of one seed."""
-        return pd.concat([self.obfuscate.sent(cell) for cell in cells], ignore_index=True)
+    def sent_by(self, cells: Sequence[Cell], qids: Collection[str] | None = None) -> pd.DataFrame:
+        """Return the obfuscated queries of several cells of one seed: of all queries, or of some."""
+        sent = (self.obfuscate.sent(cell) for cell in cells)
+        rows = [one if qids is None else one[one["qid"].isin(qids)] for one in sent]
+        return pd.concat(rows, ignore_index=True)
 
 
 def state_hash(attacker: Attacker) -> str:

@@ -1,9 +1,10 @@
 """What a stage is: a key for every cell, and a computation of the cells whose artifacts are missing."""
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from quipukit.encoders.distributed import distributed
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.experiment.artifacts import FOLDER, Artifacts, key_of
+from quipukit.experiment.parts import PartReader
 from quipukit.experiment.plan import Plan
 from quipukit.progress import StageTimer
 from quipukit.source_hash import source_hash
@@ -37,6 +39,13 @@ class Context:
             shared = EncodingStore(distributed(encoder, self.executor))
             self._stores[encoder.fingerprint] = PrivateStore(shared, self.artifacts.folder / FOLDER / "vectors")
         return self._stores[encoder.fingerprint]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a cell's tables, of which more follow."""
+
+    frames: tuple[pd.DataFrame, ...]
 
 
 class Stage(ABC, Generic[C]):
@@ -72,8 +81,12 @@ class Stage(ABC, Generic[C]):
         """Return, as JSON can write it, what the artifact of a cell depends on."""
 
     @abstractmethod
-    def compute(self, missing: Sequence[C]) -> "Iterator[tuple[C, pd.DataFrame | tuple[pd.DataFrame, ...]]]":
-        """Yield the tables of each missing cell as they are finished."""
+    def compute(self, missing: Sequence[C]) -> "Iterator[tuple[C, pd.DataFrame | tuple[pd.DataFrame, ...] | Part]]":
+        """Yield the tables of each missing cell as they are finished.
+
+        Where tables are too large to be held, their rows come in parts: any number of `Part`, and the last rows as
+        tables, for those of a cell are finished with them.
+        """
 
     def key(self, cell: C) -> str:
         """Return the name of a cell's artifact; computed once, because some hash thousands of texts."""
@@ -95,10 +108,13 @@ class Stage(ABC, Generic[C]):
         missing = self.missing()
         if not missing:
             return
-        for cell, computed in self.compute(missing):
-            frames = computed if isinstance(computed, tuple) else (computed,)
-            for table, frame in zip(self.tables, frames, strict=True):
-                self.context.artifacts.save(table, self.key(cell), frame)
+        with _Drafts(self.context.artifacts) as drafts:
+            for cell, computed in self.compute(missing):
+                more = isinstance(computed, Part)
+                frames = computed.frames if isinstance(computed, Part) else computed
+                frames = frames if isinstance(frames, tuple) else (frames,)
+                for table, frame in zip(self.tables, frames, strict=True):
+                    drafts.add(table, self.key(cell), frame, more)
 
     def load(self, cell: C, table: str | None = None, kind: Table | None = None) -> pd.DataFrame:
         """Read an artifact of a cell (of the stage's last table, or of the one named), checked as one of a kind."""
@@ -107,3 +123,38 @@ class Stage(ABC, Generic[C]):
     def digest(self, cell: C) -> str:
         """Return the hash of a cell's last table, by which other stages depend on its content."""
         return self.context.artifacts.digest(self.tables[-1], self.key(cell))
+
+    def reader(self, cell: C, table: str | None = None) -> PartReader:
+        """Open an artifact of a cell that is read a part at a time."""
+        return self.context.artifacts.reader(table or self.tables[-1], self.key(cell))
+
+
+class _Drafts:
+    """Artifacts that are being written, a part at a time; what is not finished at the end is forgotten."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+        self._open: dict[tuple[str, str], tuple[contextlib.ExitStack, Callable[[pd.DataFrame], None]]] = {}
+
+    def add(self, table: str, key: str, frame: pd.DataFrame, more: bool) -> None:
+        """Add rows to an artifact, and finish it unless ``more`` follow."""
+        if not more and (table, key) not in self._open:
+            self._artifacts.save(table, key, frame)
+            return
+        if (table, key) not in self._open:
+            stack = contextlib.ExitStack()
+            self._open[table, key] = stack, stack.enter_context(self._artifacts.writing(table, key))
+        self._open[table, key][1](frame)
+        if not more:
+            self._open.pop((table, key))[0].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: Any) -> None:
+        unfinished = fault or RuntimeError("the stage ended before these tables did")
+        for stack, _ in self._open.values():
+            with contextlib.suppress(type(unfinished)):
+                stack.__exit__(type(unfinished), unfinished, unfinished.__traceback__)
+        if fault is None and self._open:
+            raise unfinished

@@ -6,20 +6,27 @@ searched as deep as the setting's pool is large, re-ranked and measured in the s
 of `Identity`: a query for which little or nothing was sent is a loss, not an excuse.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from quipukit.experiment.cells import Cell, SystemCell
+from quipukit.experiment.cells import SystemCell
+from quipukit.experiment.parts import spans_of
 from quipukit.experiment.stages.base import Context, Stage
+from quipukit.experiment.stages.utility import MOST_PAIRS
 from quipukit.progress import Progress
-from quipukit.retrieval.pool import pooled_documents, search_distinct
+from quipukit.retrieval.base import Retriever
+from quipukit.retrieval.pool import search_distinct
 from quipukit.settings import ORIGINAL
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.retrieve import Retrieve
     from quipukit.experiment.stages.utility import Utility
+
+Depths = Mapping[SystemCell, Mapping[str, int]]  # of each cell, by query
 
 
 class Ceiling(Stage[SystemCell]):
@@ -40,45 +47,79 @@ class Ceiling(Stage[SystemCell]):
         return [self.retrieve.key(cell), self.utility.key(cell)]
 
     def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
-        timer = self.context.timer
         for system in dict.fromkeys(cell.system for cell in missing):
             mine = [cell for cell in missing if cell.system == system]
             depths = {cell: self._depths(cell) for cell in mine}
-            scorer = self.utility.scorer(system)
-            with timer.stage("searching with the originals") as progress:
-                deepest = {qid: max(each[qid] for each in depths.values()) for qid in self.plan.queries["qid"]}
-                rankings = self._rankings(system, max(deepest.values()), progress)
-            reranker = self.plan.options.systems[system].reranker_name
-            with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
-                self.utility.score_all(scorer, [first_documents(rankings, deepest, mine[0].cell)], progress)
-            with timer.stage("measuring the originals") as progress:
-                for number, cell in enumerate(mine, 1):
-                    pool = first_documents(rankings, depths[cell], cell.cell)
-                    yield cell, self.utility.utility_of(pool, cell, scorer).assign(side="ceiling")
-                    progress(number, len(mine))
+            deepest = {qid: max(each[qid] for each in depths.values()) for qid in self.plan.queries["qid"]}
+            spans = spans_of(list(deepest.values()), MOST_PAIRS / 2)
+            measured = self._measured if len(spans) == 1 else self._measured_by_spans
+            yield from measured(mine, depths, deepest, spans)
+
+    def _measured(
+        self, cells: Sequence[SystemCell], depths: Depths, deepest: Mapping[str, int], _: Sequence[slice]
+    ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
+        """Yield the utility of the originals as deep as each cell pooled, all queries at once."""
+        timer, system = self.context.timer, cells[0].system
+        scorer = self.utility.scorer(system)
+        with timer.stage("searching with the originals") as progress:
+            retriever = self.retrieve.retriever(system)
+            rankings = self._rankings(retriever, max(deepest.values()), self.plan.queries, progress)
+        reranker = self.plan.options.systems[system].reranker_name
+        with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
+            self.utility.score_all(scorer, [first_documents(rankings, deepest)], progress)
+        with timer.stage("measuring the originals") as progress:
+            for number, cell in enumerate(cells, 1):
+                pool = first_documents(rankings, depths[cell])
+                yield cell, self.utility.utility_of(pool, cell, scorer).assign(side="ceiling")
+                progress(number, len(cells))
+
+    def _measured_by_spans(
+        self, cells: Sequence[SystemCell], depths: Depths, deepest: Mapping[str, int], spans: Sequence[slice]
+    ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
+        """Yield the same, some queries after the other: the lists of all would be too much to hold."""
+        system, most = cells[0].system, max(deepest.values())
+        retriever, scorer = self.retrieve.retriever(system), self.utility.scorer(system)
+        parts: dict[SystemCell, list[pd.DataFrame]] = {cell: [] for cell in cells}
+        with self.context.timer.stage("searching and measuring the originals", "queries") as progress:
+            for span in spans:
+                some = self.plan.queries.iloc[span]
+                rankings = self._rankings(retriever, most, some)
+                self.utility.score_all(scorer, [first_documents(rankings, deepest)])
+                for cell in cells:
+                    pool = first_documents(rankings, depths[cell])
+                    parts[cell].append(self.utility.utility_of(pool, cell, scorer, span))
+                scorer.forget()
+                progress(span.stop, len(self.plan.queries))
+        for cell in cells:
+            yield cell, self.utility.in_order(parts.pop(cell)).assign(side="ceiling")
 
     def _depths(self, cell: SystemCell) -> dict[str, int]:
-        return depths_of(self.retrieve.load(cell), self.plan.queries["qid"].tolist(), self.plan.depth(cell.cell))
+        with self.retrieve.reader(cell) as pool:
+            return depths_of(pool.frames(["qid"]), self.plan.queries["qid"].tolist(), self.plan.depth(cell.cell))
 
-    def _rankings(self, system: int, depth: int, progress: Progress) -> dict[str, list[str]]:
-        """Return the documents that a system finds for every original query, best first."""
-        queries = self.plan.queries
-        retriever = self.retrieve.retriever(system)
+    def _rankings(
+        self, retriever: Retriever, depth: int, queries: pd.DataFrame, progress: Progress | None = None
+    ) -> dict[str, list[str]]:
+        """Return the documents that a system finds for original queries, best first."""
         most = min(depth, len(self.plan.collection), retriever.window or depth)
         answers = search_distinct(queries["query"].tolist(), retriever, most, progress, self.context.executor)
         return {qid: answers[text].docnos for qid, text in zip(queries["qid"], queries["query"], strict=True)}
 
 
-def depths_of(pool: pd.DataFrame, qids: Sequence[str], least: int) -> dict[str, int]:
+def depths_of(pools: Iterable[pd.DataFrame], qids: Sequence[str], least: int) -> dict[str, int]:
     """Return how many documents were pooled for each query, and ``least`` where there were fewer.
 
-    >>> depths_of(pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": ["a", "b", "c", "a"]}), ["1", "2", "3"], 2)
+    >>> depths_of([pd.DataFrame({"qid": ["1", "1"]}), pd.DataFrame({"qid": ["1", "2"]})], ["1", "2", "3"], 2)
     {'1': 3, '2': 2, '3': 2}
     """
-    counts = pool["qid"].value_counts().to_dict()
-    return {qid: max(least, int(counts.get(qid, 0))) for qid in qids}
+    counts: Counter[str] = Counter()
+    for pool in pools:
+        counts.update(pool["qid"].value_counts().to_dict())
+    return {qid: max(least, counts[qid]) for qid in qids}
 
 
-def first_documents(rankings: Mapping[str, Sequence[str]], depths: Mapping[str, int], cell: Cell) -> pd.DataFrame:
-    """Return as a pool of a cell's setting the first documents of each ranking; all of one that has fewer."""
-    return pooled_documents({(*cell.setting.key, qid): rankings[qid][:depth] for qid, depth in depths.items()})
+def first_documents(rankings: Mapping[str, Sequence[str]], depths: Mapping[str, int]) -> pd.DataFrame:
+    """Return the first documents of each ranking (qid, docno), or all of one that has fewer; none twice."""
+    first = {qid: list(dict.fromkeys(ranking[: depths[qid]])) for qid, ranking in rankings.items()}
+    qids = np.repeat(np.array(list(first), object), [len(docnos) for docnos in first.values()])
+    return pd.DataFrame({"qid": qids, "docno": [docno for docnos in first.values() for docno in docnos]}, dtype=object)

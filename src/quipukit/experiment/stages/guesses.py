@@ -39,8 +39,7 @@ class Guesses(Stage[AttackCell]):
             batches = {cell: (cell.attacker, self.plan.batch(cell.cell)) for cell in missing}
             for part in dict.fromkeys(batches.values()):
                 some = [cell for cell in missing if batches[cell] == part]
-                sent = self.attack.sent_by([cell.cell for cell in some])
-                sent = sent[sent["qid"].isin(set(shown["qid"]))]
+                sent = self.attack.sent_by([cell.cell for cell in some], set(shown["qid"]))
                 guesses = panel.guesses(sent, shown, _TOP, names=[panel.names[part[0]]])
                 for cell in some:
                     yield cell, cell.cell.rows_of(guesses)[_COLUMNS]

@@ -13,11 +13,13 @@ import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
+from quipukit.experiment.parts import spans_of
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SETTING
-from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, ScoredList, lists_of, own_lists
-from quipukit.measures.need import guess_similarities, ndcgs, need_rows, need_table
+from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, lists_of, own_lists
+from quipukit.measures.need import guess_similarities, ndcgs, need_rows, need_table, scored_rows
 from quipukit.measures.utility import relevant_documents
+from quipukit.progress import part_of
 from quipukit.retrieval.bm25 import BM25
 from quipukit.retrieval.remembered import RememberedScores
 from quipukit.retrieval.system import SystemSpec
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 # Where nothing else needs an index of the documents, none is built for more of them: it takes about a minute.
 MOST_DOCUMENTS = 1_000_000
+# Documents of lists that are held at once: some hundred bytes each.
+_MOST_DOCUMENTS_HELD = 1_000_000
 
 
 class NeedCell(NamedTuple):
@@ -103,7 +107,7 @@ class Need(Stage[NeedCell]):
     # --- the two guessers ---
 
     def _consensus(self, cell: SystemCell) -> pd.DataFrame:
-        return need_rows(self._fused(cell), self._own_consensus(cell), self._judged)
+        return scored_rows(self._fused_scores(cell), self._own_consensus(cell))
 
     def _own_consensus(self, cell: SystemCell) -> Mapping[str, float]:
         """Return nDCG@10 of the engine's list for each original."""
@@ -111,21 +115,29 @@ class Need(Stage[NeedCell]):
         known = (cell.system, depth, identity)
         if known not in self._references:
             if identity is None:
-                lists: Mapping[str, ScoredList] = own_lists(self._texts, self._index, depth)
+                scores: Mapping[str, float] = ndcgs(own_lists(self._texts, self._index, depth), self._judged)
             else:
-                lists = self._fused(SystemCell(cell.system, identity))
-            self._references[known] = ndcgs(lists, self._judged)
+                scores = self._fused_scores(SystemCell(cell.system, identity))
+            self._references[known] = {qid: scores[qid] for qid in self._judged}
         return self._references[known]
+
+    def _fused_scores(self, cell: SystemCell) -> dict[str, float]:
+        """Return nDCG@10 of the fused lists of a cell; the lists of some queries are made after those of others."""
+        qids, scores = self.plan.queries["qid"].tolist(), dict[str, float]()
+        with self.retrieve.reader(cell) as pool:
+            rows = pool.cursor(self.plan.places, (*SETTING, "qid", "docno", "fused"))
+            for span in spans_of([len(pool) / len(qids)] * len(qids), _MOST_DOCUMENTS_HELD):
+                lists = {key[-1]: own for key, own in lists_of(rows.upto(span.stop), "fused").items()}
+                scores |= ndcgs(lists, {qid: self._judged[qid] for qid in qids[span] if qid in self._judged})
+        return scores
 
     def _guesses(self, attacker: int, cells: Sequence[Cell]) -> dict[Cell, dict[str, str]]:
         """Return an attacker's best guess for every judged query of some cells."""
         panel, plan = self.attack.panel, self.plan
         guesses: dict[Cell, dict[str, str]] = {}
         with self.context.timer.stage(f"guessing ({panel.names[attacker]})") as progress:
-            for batch in dict.fromkeys(map(plan.batch, cells)):
-                some = [cell for cell in cells if plan.batch(cell) == batch]
-                sent = self.attack.sent_by(some)
-                sent = sent[sent["qid"].isin(self._judged.keys())]
+            for some in plan.batches(cells):
+                sent = self.attack.sent_by(some, self._judged.keys())
                 best = panel.guesses(sent, plan.queries, 1, names=[panel.names[attacker]])
                 guesses |= {cell: {} for cell in some}
                 cells_by = {cell.setting.key: cell for cell in some}
@@ -148,16 +160,28 @@ class Need(Stage[NeedCell]):
         for cell in cells:
             by_depth.setdefault(self.plan.depth(cell.cell), []).append(cell)
         for depth, mine in by_depth.items():
-            texts = [*self._texts.values(), *(text for cell in mine for text in guesses[cell.cell].values())]
+            guess, rows = Guess(self._index, scorer, depth), dict[NeedCell, list[pd.DataFrame]]()
+            spans = spans_of([depth * (len(mine) + 1)] * len(self._judged), _MOST_DOCUMENTS_HELD)
             title = f"re-ranking for the guesses ({spec.reranker_name})"
             with self.context.timer.stage(title, "documents") as progress:
-                found = Guess(self._index, scorer, depth).lists(texts, progress, self.context.executor)
-            references = ndcgs({qid: found[text] for qid, text in self._texts.items()}, self._judged)
+                for number, span in enumerate(spans):
+                    part = progress if len(spans) == 1 else part_of(progress, number, 1, len(spans))
+                    originals = dict(list(self._texts.items())[span])
+                    own = {
+                        cell: {qid: text for qid, text in guesses[cell.cell].items() if qid in originals}
+                        for cell in mine
+                    }
+                    texts = [*originals.values(), *(text for cell in mine for text in own[cell].values())]
+                    found = guess.lists(texts, part, self.context.executor)
+                    judged = {qid: self._judged[qid] for qid in originals}
+                    references = ndcgs({qid: found[text] for qid, text in originals.items()}, judged)
+                    for cell in mine:
+                        lists = {qid: found[text] for qid, text in own[cell].items()}
+                        alike = {pair: similarities[pair] for pair in own[cell].items()}
+                        rows.setdefault(cell, []).append(need_rows(lists, references, judged, alike))
+                    scorer.forget()
             for cell in mine:
-                own = guesses[cell.cell]
-                lists = {qid: found[text] for qid, text in own.items()}
-                alike = {guess: similarities[guess] for guess in own.items()}
-                yield cell, need_rows(lists, references, self._judged, alike)
+                yield cell, pd.concat(rows[cell], ignore_index=True)
 
     # --- what they work with ---
 
@@ -180,10 +204,6 @@ class Need(Stage[NeedCell]):
 
     def _encoded(self, texts: list[str]) -> Any:
         return self.context.store_of(self.text_similarity.encoder).get(texts, "query")
-
-    def _fused(self, cell: SystemCell) -> dict[str, ScoredList]:
-        lists = lists_of(self.retrieve.load(cell), "fused")
-        return {key[-1]: own for key, own in lists.items()}
 
     @functools.cached_property
     def _index(self) -> BM25:

@@ -10,11 +10,11 @@ import pandas as pd
 
 from quipukit.experiment.artifacts import key_of
 from quipukit.experiment.cells import Cell
-from quipukit.experiment.stages.base import Stage
+from quipukit.experiment.stages.base import Part, Stage
 from quipukit.fingerprints import state_of
 from quipukit.frames import NOTES, OBFUSCATED
 from quipukit.mechanisms.base import RESOURCES, Mechanism
-from quipukit.obfuscation import obfuscate_groups
+from quipukit.obfuscation import obfuscate_parts
 from quipukit.progress import Progress, part_of
 from quipukit.source_hash import code_key
 from quipukit.specs import Spec
@@ -49,7 +49,7 @@ class Obfuscate(Stage[Cell]):
         """Return the states of mechanisms that were given as objects, as they are before they are first used."""
         return {one.spec: state_hash(one) for one in self.plan.mechanisms if one.spec in self.plan.objects}
 
-    def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+    def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, ...] | Part]]:
         given = [cell for cell in missing if cell.setting.bound is None]
         with self.context.timer.stage("obfuscating") as progress:
             for cell in given:
@@ -65,11 +65,11 @@ class Obfuscate(Stage[Cell]):
 
     def _obfuscated(
         self, cells: Sequence[Cell], n: int, seed: int, progress: Progress | None
-    ) -> Iterator[tuple[Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+    ) -> Iterator[tuple[Cell, tuple[pd.DataFrame, ...] | Part]]:
         by_spec = {cell.setting.bound.spec: cell for cell in cells if cell.setting.bound is not None}
         mechanisms = [cell.setting.bound for cell in cells if cell.setting.bound is not None]
         plan = self.plan
-        groups = obfuscate_groups(
+        parts = obfuscate_parts(
             plan.queries,
             mechanisms,
             n,
@@ -78,10 +78,9 @@ class Obfuscate(Stage[Cell]):
             executor=self.context.executor,
             progress=progress,
         )
-        for members, obfuscation in groups:
-            for member in members:
-                cell = by_spec[member.spec]
-                yield cell, (cell.rows_of(obfuscation.notes), _stored(cell.rows_of(obfuscation.table)))
+        for mechanism, part, last in parts:
+            frames = (part.notes, _stored(part.table))
+            yield by_spec[mechanism.spec], frames if last else Part(frames)
 
     # --- what other stages ask for ---
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from quipukit.executors.base import Executor
 from quipukit.experiment.cells import Cell, SystemCell
-from quipukit.experiment.stages.base import Context, Stage
+from quipukit.experiment.parts import places_of, spans_of
+from quipukit.experiment.stages.base import Context, Part, Stage
 from quipukit.progress import Progress, part_of
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.fusion import fused_pool
@@ -17,8 +19,10 @@ from quipukit.retrieval.system import SystemSpec
 if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
 
-# Answers to distinct queries that stay in memory, to be shared by the cells: some hundred bytes each.
-_MOST_ANSWERS = 200_000
+# Documents of answers to distinct queries that stay in memory, to be shared by the cells; and of those that are pooled
+# at once, which take some hundred bytes each.
+_MOST_KEPT = 3_000_000
+_MOST_POOLED = 1_000_000
 
 
 class Retrieve(Stage[SystemCell]):
@@ -44,28 +48,31 @@ class Retrieve(Stage[SystemCell]):
         searched = [system.retriever_name, system.retriever_fingerprint, self.plan.fingerprints["collection"]]
         return [self.obfuscate.digest(cell.cell), searched, self.plan.depth(cell.cell)]
 
-    def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
+    def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame | Part]]:
         for system in dict.fromkeys(cell.system for cell in missing):
             mine = [cell for cell in missing if cell.system == system]
-            retriever = self.retriever(system)
-            answers: dict[tuple[str, int], Ranking] = {}
+            answers = _Answers(self.retriever(system), self.context.executor)
             with self.context.timer.stage(
                 f"searching ({self.plan.options.systems[system].retriever_name})"
             ) as progress:
                 for number, cell in enumerate(mine):
-                    yield cell, self._pool(cell.cell, retriever, answers, part_of(progress, number, 1, len(mine)))
+                    pools = self._pools(cell.cell, answers, part_of(progress, number, 1, len(mine)))
+                    for pool, last in pools:
+                        yield cell, pool if last else Part((pool,))
                     progress(number + 1, len(mine))
 
-    def _pool(
-        self, cell: Cell, retriever: Retriever, answers: dict[tuple[str, int], Ranking], progress: Progress | None
-    ) -> pd.DataFrame:
+    def _pools(self, cell: Cell, answers: "_Answers", progress: Progress | None) -> Iterator[tuple[pd.DataFrame, bool]]:
+        """Yield the pools of some queries after the other, in the order of the plan, and whether they are the last."""
         sent, depth = self.obfuscate.sent(cell), self.plan.depth(cell)
-        if len(answers) > _MOST_ANSWERS:
-            answers.clear()
-        new = [text for text in dict.fromkeys(sent["query"]) if (text, depth) not in answers]
-        for text, ranking in search_distinct(new, retriever, depth, progress, self.context.executor).items():
-            answers[text, depth] = Ranking(ranking.docnos, np.empty(0))  # a pool discards the scores
-        return fused_pool(sent, {text: answers[text, depth] for text in sent["query"]})
+        places = places_of(sent, self.plan.places)
+        variants = np.bincount(places, minlength=len(self.plan.queries))
+        spans = spans_of(variants.tolist(), _MOST_POOLED / depth)
+        for number, span in enumerate(spans):
+            some = sent if len(spans) == 1 else sent[(places >= span.start) & (places < span.stop)]
+            rankings = answers.to(some["query"].tolist(), depth, part_of(progress, number, 1, len(spans)))
+            pool = fused_pool(some, rankings)
+            order = np.argsort(places_of(pool, self.plan.places), kind="stable")
+            yield pool.iloc[order].reset_index(drop=True), number + 1 == len(spans)
 
     def retriever(self, system: int) -> Retriever:
         """Return a search system; what an engine over the network has answered is kept in the folder of the run."""
@@ -80,5 +87,28 @@ class Retrieve(Stage[SystemCell]):
 
     def documents_pooled(self, cell: Cell) -> float:
         """Return how many documents were pooled per query, in the mean; of several systems the most."""
-        sizes = [len(self.load(SystemCell(system, cell))) for system in range(len(self.plan.options.systems))]
+        sizes = []
+        for system in range(len(self.plan.options.systems)):
+            with self.reader(SystemCell(system, cell)) as pool:
+                sizes.append(len(pool))
         return max(sizes) / len(self.plan.queries)
+
+
+class _Answers:
+    """What a search system answered, as far as it is kept: cells send many of the same texts."""
+
+    def __init__(self, retriever: Retriever, executor: Executor) -> None:
+        self._retriever, self._executor = retriever, executor
+        self._known: dict[tuple[str, int], Ranking] = {}
+        self._documents = 0
+
+    def to(self, texts: Sequence[str], depth: int, progress: Progress | None) -> dict[str, Ranking]:
+        """Return the answers to texts, asking for those alone that are not known."""
+        if self._documents > _MOST_KEPT:
+            self._known.clear()
+            self._documents = 0
+        new = [text for text in dict.fromkeys(texts) if (text, depth) not in self._known]
+        for text, ranking in search_distinct(new, self._retriever, depth, progress, self._executor).items():
+            self._known[text, depth] = Ranking(ranking.docnos, np.empty(0))  # a pool discards the scores
+            self._documents += len(ranking.docnos)
+        return {text: self._known[text, depth] for text in texts}

@@ -63,8 +63,7 @@ class Sessions(Stage[Cell]):
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, pd.DataFrame]]:
         plan, sessions = self.plan, self.sessions
-        for batch in dict.fromkeys(map(plan.batch, missing)):
-            cells = [cell for cell in missing if plan.batch(cell) == batch]
+        for cells in plan.batches(missing):
             sent = pd.concat([self._sent(cell, sessions) for cell in cells], ignore_index=True)
             with self.context.timer.stage("ranking the log for sessions", "queries") as progress:
                 ranks = session_attack(

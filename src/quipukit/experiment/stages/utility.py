@@ -1,12 +1,17 @@
 """Re-rank every pool with the original query, and measure what the user finds."""
 
+import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
+from quipukit.experiment.parts import places_of, spans_of
 from quipukit.experiment.stages.base import Context, Stage
+from quipukit.frames import SCORES
 from quipukit.measures.utility import measure_identities, utility
 from quipukit.progress import Progress
 from quipukit.retrieval.remembered import RememberedScores
@@ -15,6 +20,11 @@ from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.retrieve import Retrieve
+
+# Pairs of a query and a pooled document, over all cells, that are held at once: some hundred bytes each.
+MOST_PAIRS = 2_000_000
+_MOST_OPEN = 128  # files
+_COLUMNS = ("qid", "docno")  # of a pool; the others say which cell it is of
 
 
 class Utility(Stage[SystemCell]):
@@ -45,18 +55,46 @@ class Utility(Stage[SystemCell]):
         return [*ranked, fingerprints["qrels"], measure_identities(self.plan.options.measures)]
 
     def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
-        timer = self.context.timer
         for system in dict.fromkeys(cell.system for cell in missing):
             mine = [cell for cell in missing if cell.system == system]
             scorer = self.scorer(system)
-            with timer.stage(
-                f"re-ranking ({self.plan.options.systems[system].reranker_name})", "documents"
-            ) as progress:
-                self.score_all(scorer, (self.retrieve.load(cell) for cell in mine), progress)
-            with timer.stage("measuring utility") as progress:
-                for number, cell in enumerate(mine, 1):
-                    yield cell, self.utility_of(self.retrieve.load(cell), cell, scorer)
-                    progress(number, len(mine))
+            for start in range(0, len(mine), _MOST_OPEN):
+                yield from self._measured(mine[start : start + _MOST_OPEN], scorer)
+
+    def _measured(
+        self, cells: Sequence[SystemCell], scorer: RememberedScores
+    ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
+        """Yield the utility of cells of one system; of many queries, some after the other for all cells.
+
+        So a document is scored once per query, and all that one encoder needs for some queries is encoded at once.
+        """
+        queries, timer = self.plan.queries, self.context.timer
+        name = self.plan.options.systems[cells[0].system].reranker_name
+        with contextlib.ExitStack() as stack:
+            readers = {cell: stack.enter_context(self.retrieve.reader(cell)) for cell in cells}
+            rows = sum(map(len, readers.values())) / len(queries)
+            spans = spans_of([rows] * len(queries), MOST_PAIRS)
+            pools = {cell: reader.cursor(self.plan.places, _COLUMNS) for cell, reader in readers.items()}
+            if len(spans) == 1:
+                own = {cell: pool.upto(len(queries)) for cell, pool in pools.items()}
+                with timer.stage(f"re-ranking ({name})", "documents") as progress:
+                    self.score_all(scorer, own.values(), progress)
+                with timer.stage("measuring utility") as progress:
+                    for number, cell in enumerate(cells, 1):
+                        yield cell, self.utility_of(own[cell], cell, scorer)
+                        progress(number, len(cells))
+                return
+            parts: dict[SystemCell, list[pd.DataFrame]] = {cell: [] for cell in cells}
+            with timer.stage(f"re-ranking and measuring ({name})", "queries") as progress:
+                for span in spans:
+                    own = {cell: pool.upto(span.stop) for cell, pool in pools.items()}
+                    self.score_all(scorer, own.values())
+                    for cell in cells:
+                        parts[cell].append(self.utility_of(own.pop(cell), cell, scorer, span))
+                    scorer.forget()
+                    progress(span.stop, len(queries))
+        for cell in cells:
+            yield cell, self.in_order(parts.pop(cell))
 
     def scorer(self, system: int) -> RememberedScores:
         """Return the user's re-ranker, which scores a document once per query, whichever settings pooled it."""
@@ -66,7 +104,9 @@ class Utility(Stage[SystemCell]):
                 spec.load_scorer(self.plan.collection, store_of=self.context.store_of, progress=progress)
             )
 
-    def score_all(self, scorer: RememberedScores, pools: Iterable[pd.DataFrame], progress: Progress) -> None:
+    def score_all(
+        self, scorer: RememberedScores, pools: Iterable[pd.DataFrame], progress: Progress | None = None
+    ) -> None:
         """Score all documents of some pools in one go: an encoder is at its best with many texts at once."""
         documents: dict[str, set[str]] = {}
         for pool in pools:
@@ -74,12 +114,26 @@ class Utility(Stage[SystemCell]):
                 documents.setdefault(str(qid), set()).update(docnos)
         scorer.score_many([(self._texts[qid], sorted(docnos)) for qid, docnos in documents.items()], progress)
 
-    def utility_of(self, pool: pd.DataFrame, cell: SystemCell, scorer: RememberedScores) -> pd.DataFrame:
-        """Return the utility of one setting's pool."""
-        ranked = rerank(pool, self.plan.queries, self.plan.collection, scorer)
-        only = pd.DataFrame([cell.cell.setting.columns])
-        return utility(ranked, self.plan.qrels, self.plan.options.measures, only)
+    def utility_of(
+        self, pool: pd.DataFrame, cell: SystemCell, scorer: RememberedScores, span: slice | None = None
+    ) -> pd.DataFrame:
+        """Return the utility of one setting's pool (qid, docno): of all judged queries, or of some, by their places."""
+        qrels = self.plan.qrels
+        if span is not None:
+            places = places_of(qrels, self.plan.places)
+            qrels = qrels[(places >= span.start) & (places < span.stop)]
+            if not (qrels["relevance"] > 0).any():
+                return SCORES.empty()  # nothing can be found
+        setting = cell.cell.setting.columns
+        ranked = rerank(pool.assign(**setting), self.plan.queries, self.plan.collection, scorer)
+        return utility(ranked, qrels, self.plan.options.measures, pd.DataFrame([setting]))
 
-    @property
+    def in_order(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """Return the utilities of some queries after the other in the order in which queries are judged."""
+        scores = pd.concat([part for part in parts if len(part)], ignore_index=True)
+        order = {qid: place for place, qid in enumerate(dict.fromkeys(self.plan.qrels["qid"]))}
+        return scores.iloc[np.argsort(places_of(scores, order), kind="stable")].reset_index(drop=True)
+
+    @functools.cached_property
     def _texts(self) -> Mapping[str, str]:
         return dict(zip(self.plan.queries["qid"], self.plan.queries["query"], strict=True))

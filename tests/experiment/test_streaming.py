@@ -1,0 +1,72 @@
+"""Experiments that are too large to be held: worked on in parts, with the result that they have in one piece."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quipukit import obfuscation
+from quipukit.experiment import artifacts, parts, plan
+from quipukit.experiment.stages import ceiling, need, retrieve, utility
+from quipukit.results import Result
+from tests.experiment import killing, tiny
+from tests.experiment.conftest import Whole
+
+# All stages: two systems, two seeds, attackers of every kind, fewer variants, sessions.
+ALL: dict[str, Any] = {
+    "specs": ("CMP@5", "CMP@8", "AEA@3"),
+    "systems": tiny.BOTH,
+    "seeds": 2,
+    "attackers": ("QuIA", "Words", "Bayes"),
+    "growth": True,
+    "sessions": "planted",
+}
+
+
+def tighten(patch: pytest.MonkeyPatch) -> None:
+    """Let every limit of what is held at once be far below what the tiny experiment has."""
+    patch.setattr(obfuscation, "_MOST_TEXTS", 8)
+    patch.setattr(plan, "MOST_ROWS", 20)
+    patch.setattr(retrieve, "_MOST_POOLED", 20)
+    patch.setattr(retrieve, "_MOST_KEPT", 10)
+    patch.setattr(utility, "MOST_PAIRS", 25)
+    patch.setattr(utility, "_MOST_OPEN", 3)
+    patch.setattr(ceiling, "MOST_PAIRS", 25)
+    patch.setattr(need, "_MOST_DOCUMENTS_HELD", 12)
+    for module in (parts, artifacts):
+        patch.setattr(module, "GROUP_ROWS", 4)
+
+
+@pytest.mark.parametrize("changes", [{}, pytest.param(ALL, marks=pytest.mark.heavy), {"n": (2, 3)}])
+def test_a_result_does_not_depend_on_what_is_held_at_once(
+    village: Path, tmp_path: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = tiny.run(village, tmp_path / "at once", **changes)
+    tighten(monkeypatch)
+    in_parts = tiny.run(village, tmp_path / "in parts", **changes)
+    assert in_parts.digest == at_once.digest
+    assert tiny.result_files(tmp_path / "in parts") == tiny.result_files(tmp_path / "at once")
+    assert tiny.drafts(tmp_path / "in parts") == []
+
+
+def tight_child(collection: Path, out: Path, cache: Path, fatal: int, moment: str) -> None:
+    patch = pytest.MonkeyPatch()
+    tighten(patch)
+    killing.child(collection, out, cache, fatal, moment, {})
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("number", "moment"), [(4, "half"), (9, "after"), (23, "written"), (41, "before")])
+def test_a_kill_among_parts_loses_nothing_that_was_finished(
+    village: Path, whole: Whole, cache: Path, tmp_path: Path, number: int, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    process = killing.start(village, out, cache, number, moment, target=tight_child)
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+    tighten(monkeypatch)
+    result = tiny.run(village, out)
+    assert result.digest == whole.result.digest == Result.load(out).digest
+    assert tiny.result_files(out) == whole.files
+    assert tiny.drafts(out) == []
