@@ -96,7 +96,8 @@ def test_an_artifact_in_parts_is_complete_or_absent(tmp_path: Path) -> None:
             add(ROWS)
             raise KeyboardInterrupt
 
-    pytest.raises(KeyboardInterrupt, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert not artifacts.has("rows", "one")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     with artifacts.writing("rows", "one") as add:
