@@ -1,11 +1,13 @@
 """The bound on float32 rounding holds where rounding is at its worst, and is not idle."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.numeric import error_bound
+from quipukit.numeric import error_bound, shown_bound
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 50, 384, 1000])
@@ -36,3 +38,8 @@ def test_a_bound_for_fewer_roundings_would_be_broken():
     off = abs(float(total) - float(a @ b))
     scale = np.linalg.norm(a) * np.linalg.norm(b)
     assert 2.0**-24 * scale < off <= error_bound(4096) * scale
+
+
+@given(st.floats(1e-300, 1e300))
+def test_a_bound_is_shown_no_smaller_than_it_is_and_hardly_larger(bound):
+    assert bound <= Fraction(shown_bound(bound)) <= Fraction(bound) * Fraction(11, 10)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from quipukit.numeric import shown_bound
 from quipukit.specs import format_value
 
 # Part of every guarantee that holds for repetitions of a query too; a recommendation looks for it.
@@ -71,7 +72,7 @@ def _times(rounding: float | None, n: int) -> float | None:
 def _exactly(rounding: float | None) -> str:
     if rounding is None:
         return ""
-    return ", sampled exactly" + (f" (rounding adds {rounding:.2g} at most)" if rounding else "")
+    return ", sampled exactly" + (f" (rounding adds {shown_bound(rounding)} at most)" if rounding else "")
 
 
 @dataclass(frozen=True)

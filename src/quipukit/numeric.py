@@ -1,4 +1,6 @@
-"""Proved bounds on the rounding error of float32 arithmetic."""
+"""Proved bounds on the rounding error of float32 arithmetic, and how a bound is shown."""
+
+import decimal
 
 
 def error_bound(dimension: int) -> float:
@@ -10,3 +12,13 @@ def error_bound(dimension: int) -> float:
     roundings = dimension + 8
     unit = 2.0**-24
     return roundings * unit / (1 - roundings * unit)
+
+
+def shown_bound(bound: float) -> str:
+    """Return a positive upper bound with two digits, rounded up: rounded to the nearest, it might no longer be one.
+
+    >>> shown_bound(1.714e-07), shown_bound(0.25)
+    ('1.8e-07', '0.25')
+    """
+    up = decimal.Context(prec=2, rounding=decimal.ROUND_CEILING)
+    return f"{float(up.create_decimal_from_float(bound)):.2g}"
