@@ -221,6 +221,8 @@ def test_the_guarantee_says_that_it_is_exact_and_what_rounding_adds():
     cus = qk.mechanism("CusText(k=3, exact=True)@2", vectors=LINE).guarantee
     assert str(cus) == "2-DP among the words of one group of 3 per word, sampled exactly"
     assert qk.mechanism("SanText@2", vectors=LINE).guarantee.rounding is None
+    composing = Vectors(LINE.words, LINE.matrix, compose=lambda word: np.array([1e9]))  # as far off as it likes
+    assert qk.mechanism("SanText(exact=True, oov='subword')@2", vectors=composing).guarantee.rounding is None
     with pytest.raises(SpecError, match="oov='anchor'"):
         qk.mechanism("SanText(exact=True, oov='gaussian')@2", vectors=LINE)
     with pytest.raises(SpecError, match="True or False"):

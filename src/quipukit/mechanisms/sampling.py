@@ -225,8 +225,11 @@ class ExponentialSampling(Sampling):
 
     @property
     def metric_rounding(self) -> float | None:
-        """Return what rounding adds to a loss at most, where weights go by distance; None without ``exact``."""
-        if not self.exact:
+        """Return what rounding adds to a loss at most, where weights go by distance; None where nothing is proved.
+
+        That is without ``exact``, and where unknown words are composed: how far off they may lie is not known.
+        """
+        if not self.exact or self.oov == "subword":
             return None
         # No two words, nor a word and the mean of all, are farther apart than twice the longest vector is long.
         farthest = 2 * math.sqrt(2 * float(self.vectors.half_norms.max()))
