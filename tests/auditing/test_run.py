@@ -166,6 +166,8 @@ def test_what_floating_point_does_is_shown_where_it_is_proved(violated: Audit) -
     assert noise.floating_point in str(noise) and noise.to_dict()["floating_point"] == noise.floating_point
     assert "ideal mechanism with probability" in to_html(noise)
     assert violated.floating_point == ""  # a mechanism of someone else
+    shared = qk.audit("CMP(budget='total')@8", vectors=LINE, draws=1000, n=4)  # each variant has a quarter of epsilon
+    assert shared.floating_point == noise.floating_point
 
 
 def test_pages_show_inputs_and_no_markup_of_theirs(violated: Audit, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -82,7 +82,7 @@ def audit(
         claim = _as_guarantee(one, claim)
         runs, skipped = _plan(one, claim, draws=draws, inputs=inputs, n=n, seed=seed)
         guarantee, name, about = one.guarantee if claim is None else claim, repr(one.spec), _about(one)
-        floating_point = in_words(one)
+        floating_point = in_words(one, n)
     else:
         bound = [bind(each, **given) for each in mechanism]
         if len(bound) < 2:

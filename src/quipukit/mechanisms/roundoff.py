@@ -14,11 +14,16 @@ from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.mahalanobis import Elliptical
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.sampling import ExponentialSampling
+from quipukit.numeric import shown_bound
 from quipukit.vectors.store import Vectors
 
 UNIT = 2.0**-53
 _TAIL = 30.0  # longer noise than is bounded here has a probability of exp(-30), 9.4e-14
-_NORMAL, _GAMMA = 100, 32  # wrong rejections of NumPy's samplers, in units: of a normal number, of the Gamma by n
+# Wrong rejections and inexact tables of NumPy's samplers, in units: of each of n + 1 normal numbers, and of the Gamma
+# by n. That is more than what was counted: 36 for each normal number, and 10 sqrt(n) + 110.
+_NORMAL, _GAMMA = 100, 32
+_POINT = 48  # how far rounding moves a noisy point, beside n / 2, in units of the length of the noise
+_EIGEN = 128  # assumed of LAPACK: eigenvalues and the factor made of them, in n units of the largest
 _BATCH = 4096
 
 
@@ -52,11 +57,17 @@ def gaps(vectors: Vectors) -> Gaps:
 
 
 def noise_error(one: Perturbation) -> float:
-    """Return how likely the program sends another word than the ideal mechanism, for one word; at most 1."""
+    """Return how likely the program sends another word than the ideal mechanism, for one word; at most 1.
+
+    That is for words of the vocabulary and for unknown ones with ``oov`` "anchor" or "uniform", at the mechanism's own
+    epsilon. Nothing is proved for unknown words that stand at other places ("subword", "gaussian").
+    """
     vectors, n = one.vectors, one.vectors.dimension
     apart = gaps(vectors)
+    # A uniform number of 53 bits and its product with the number of words: two units at each boundary between rows.
+    uniform = 2 * len(vectors) * UNIT if one.oov == "uniform" else 0.0
     if apart.count < 2:
-        return 0.0  # all places are one: nothing to tell apart
+        return uniform  # all places are one: nothing to tell apart
     smallest, largest, elliptical = _eigenvalues(one)
     if smallest <= 0:
         return 1.0  # noise in a subspace has no density: nothing is proved
@@ -70,7 +81,7 @@ def noise_error(one: Perturbation) -> float:
     r = apart.least / 2
 
     longest = math.sqrt(2 * float(vectors.half_norms.max()))
-    stretched = math.sqrt(largest) * (n / 2 + 19) + (n**1.5 if elliptical else 0)
+    stretched = math.sqrt(largest) * (n / 2 + _POINT) + (n**1.5 if elliptical else 0)
     displacement = UNIT * (radius * stretched + longest)
     # Two words are at most twice as far apart as the longest vector is long.
     kappa = (displacement * longest + 0.52 * (n + 3) * UNIT * reach**2) / r**2
@@ -87,34 +98,46 @@ def noise_error(one: Perturbation) -> float:
     rejections = (_NORMAL * (n + 1) + _GAMMA * n) * UNIT
     coin = 0.0
     if 0 < t < 1:
+        # The last part is for the fractions of a grid cell, which move the point too, by 20 units in the mean.
         coin = (n + 10) * UNIT + t / (1 - t) * 2 / r * (displacement + 64 * UNIT * reach)
-    return min(1.0, rounding + discrete + rejections + coin + math.exp(-_TAIL))
+    # The last factor is for the rounding of this computation.
+    return min(1.0, (rounding + discrete + rejections + coin + uniform + math.exp(-_TAIL)) * (1 + 1e-9))
 
 
 def table_error(rows: int) -> float:
-    """Return by how much a probability may be off that is drawn by a cumulative sum of so many weights in float64."""
+    """Return by how much a probability may be off that is drawn by a cumulative sum of so many weights in float64.
+
+    Off from what the table of weights says; how far the table itself is rounded is another matter.
+    """
     return (8 * rows + 128) * UNIT
 
 
-def in_words(one: Mechanism) -> str:
-    """Return what floating point does to a mechanism of this package, in a sentence; "" where nothing is known."""
+def in_words(one: Mechanism, variants: int = 1) -> str:
+    """Return what floating point does to a mechanism of this package, in a sentence; "" where nothing is known.
+
+    ``variants`` matters where they share epsilon (``budget="total"``): each then has more noise, and a larger bound.
+    """
     if not type(one).__module__.startswith("quipukit.mechanisms."):
         return ""  # a plugin may do anything: nothing is proved about it
     if isinstance(one, Perturbation):
-        error = noise_error(one)
+        error = noise_error(one.for_variants(variants))
         if error >= 1:
             return "Floating point: no bound is known for this vocabulary and parameter."
+        of = " of the vocabulary" if one.oov in ("subword", "gaussian") else ""
         return (
-            f"Floating point: for each word, the program sends another one than the ideal mechanism with probability "
-            f"{error:.2g} at most (proved, for ideal random bits; docs/floating_point.md)."
+            f"Floating point: for each word{of}, the program sends another one than the ideal mechanism with "
+            f"probability {shown_bound(error) if error else 0} at most (proved, for ideal random bits; "
+            "docs/floating_point.md)."
         )
     if getattr(one, "exact", False):
+        if getattr(one, "oov", "") == "subword":
+            return "Floating point: sampled exactly; nothing is proved of the rounding of distances to composed words."
         return "Floating point: sampled exactly; what the rounding of distances adds is part of the guarantee."
     rows = len(one.vectors) if isinstance(one, ExponentialSampling) else _pool_size(one)
     if rows:
         return (
-            f"Floating point: each probability is off by {table_error(rows):.2g} at most (proved, for ideal random "
-            "bits; docs/floating_point.md); with exact=True by nothing."
+            f"Floating point: each probability is off by {shown_bound(table_error(rows))} at most from that of the "
+            "table of weights (proved, for ideal random bits; docs/floating_point.md); with exact=True by nothing."
         )
     return ""
 
@@ -125,7 +148,9 @@ def _pool_size(one: Mechanism) -> int:
 
 def _eigenvalues(one: Perturbation) -> tuple[float, float, bool]:
     if isinstance(one, Elliptical) and one.lam:
-        return one._ellipsoid.smallest, one._ellipsoid.largest, True
+        found = one._ellipsoid
+        off = _EIGEN * one.vectors.dimension * UNIT * found.largest
+        return found.smallest - off, found.largest + off, True
     return 1.0, 1.0, False
 
 
