@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import functools
 import hashlib
-import mmap
 import os
 import shutil
 import signal
@@ -160,9 +159,6 @@ def _known_sha256(path: Path, *stamp: str | int) -> str:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file, of which no more than a little is held at a time."""
     with path.open("rb") as file:
-        if path.stat().st_size == 0:  # an empty file cannot be mapped
-            return hashlib.sha256().hexdigest()
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return hashlib.sha256(content).hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

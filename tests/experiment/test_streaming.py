@@ -4,12 +4,13 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from quipukit import obfuscation
-from quipukit.experiment import artifacts, parts, plan
+from quipukit.experiment import artifacts, plan
 from quipukit.experiment.stages import ceiling, need, retrieve, utility
-from quipukit.results import Result
+from quipukit.results import Result, rows
 from tests.experiment import killing, tiny
 from tests.experiment.conftest import Whole
 
@@ -34,8 +35,8 @@ def tighten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(utility, "_MOST_OPEN", 3)
     patch.setattr(ceiling, "MOST_PAIRS", 25)
     patch.setattr(need, "_MOST_DOCUMENTS_HELD", 12)
-    for module in (parts, artifacts):
-        patch.setattr(module, "GROUP_ROWS", 4)
+    patch.setattr(artifacts, "GROUP_ROWS", 4)
+    patch.setattr(rows, "HELD_ROWS", 10)
 
 
 @pytest.mark.parametrize("changes", [{}, pytest.param(ALL, marks=pytest.mark.heavy), {"n": (2, 3)}])
@@ -45,9 +46,20 @@ def test_a_result_does_not_depend_on_what_is_held_at_once(
     at_once = tiny.run(village, tmp_path / "at once", **changes)
     tighten(monkeypatch)
     in_parts = tiny.run(village, tmp_path / "in parts", **changes)
+    assert isinstance(vars(in_parts)["obfuscated"], rows.Rows)
     assert in_parts.digest == at_once.digest
     assert tiny.result_files(tmp_path / "in parts") == tiny.result_files(tmp_path / "at once")
     assert tiny.drafts(tmp_path / "in parts") == []
+    assert isinstance(vars(in_parts)["obfuscated"], rows.Rows)  # nobody has asked for all of it
+    pd.testing.assert_frame_equal(in_parts.obfuscated, at_once.obfuscated, check_exact=True)
+
+
+def test_a_run_without_a_folder_keeps_all_of_its_result(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = tiny.run(village)
+    tighten(monkeypatch)
+    in_parts = tiny.run(village)
+    pd.testing.assert_frame_equal(in_parts.obfuscated, at_once.obfuscated, check_exact=True)
+    assert in_parts.digest == at_once.digest
 
 
 def tight_child(collection: Path, out: Path, cache: Path, fatal: int, moment: str) -> None:

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from quipukit.errors import ResourceError
 from quipukit.experiment.folder import write_errors
-from quipukit.experiment.parts import COMPRESSION, GROUP_ROWS, PartReader, PartWriter
+from quipukit.io.parts import COMPRESSION, GROUP_ROWS, PartReader, PartWriter
 from quipukit.software import joint_versions, software_versions
 from quipukit.storage import atomic_write, make_folder
 from quipukit.table import Table
@@ -144,7 +144,7 @@ class Artifacts:
 
         It is what `save` would write of all rows at once.
         """
-        with self._draft(self.path(table, key)) as draft, PartWriter(draft) as writer:
+        with self._draft(self.path(table, key)) as draft, PartWriter(draft, GROUP_ROWS) as writer:
 
             def add(frame: pd.DataFrame) -> None:
                 with write_errors(self.folder):

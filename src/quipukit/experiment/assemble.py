@@ -1,6 +1,7 @@
 """Put the artifacts of an experiment together into a Result."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
 from quipukit.experiment.summary import settings_table, unknown_words_summary
 from quipukit.results import FORM, Result, tables_of
+from quipukit.results.rows import Rows, too_many
 
 
 def assemble(pipeline: Pipeline) -> Result:
@@ -24,8 +26,10 @@ def assemble(pipeline: Pipeline) -> Result:
     def add(table: str, frame: pd.DataFrame, cell: Cell, **columns: Any) -> None:
         parts.setdefault(table, []).append((frame, {"seed": cell.seed, "n": cell.setting.n, **columns}))
 
+    held = not too_many(sum(map(pipeline.obfuscate.variants, plan.cells)))
     for cell in plan.cells:
-        add("obfuscated", pipeline.obfuscate.sent(cell), cell)
+        if held:
+            add("obfuscated", pipeline.obfuscate.sent(cell), cell)
         add("notes", pipeline.obfuscate.notes(cell), cell)
         for attacker in range(len(plan.attackers)):
             attacked = AttackCell(attacker, cell)
@@ -44,7 +48,9 @@ def assemble(pipeline: Pipeline) -> Result:
                 add("scores", stage.load(SystemCell(number, cell)), cell, system=system.name)
     sweep = len(plan.ns) > 1
     checks = tables_of(sweep)
-    tables = {name: checks[name].check(_joined(added)) for name, added in parts.items()}
+    tables: dict[str, Any] = {name: checks[name].check(_joined(added)) for name, added in parts.items()}
+    if not held:
+        tables["obfuscated"] = Rows(functools.partial(_obfuscated, pipeline), checks["obfuscated"])
     for name in ("growth", "sessions"):
         tables.setdefault(name, checks[name].empty())
     need = pipeline.need.table()
@@ -52,6 +58,14 @@ def assemble(pipeline: Pipeline) -> Result:
     tables["queries"] = plan.queries
     tables["settings"] = checks["settings"].check(settings_table(pipeline))
     return Result(manifest=_manifest(pipeline), **tables)
+
+
+def _obfuscated(pipeline: Pipeline) -> Iterator[pd.DataFrame]:
+    """Iterate over the obfuscated queries of all cells, some rows at a time."""
+    for cell in pipeline.context.plan.cells:
+        with pipeline.obfuscate.reader(cell) as reader:
+            for rows in reader.frames():
+                yield rows.assign(seed=cell.seed, n=cell.setting.n)
 
 
 def _joined(parts: list[tuple[pd.DataFrame, dict[str, Any]]]) -> pd.DataFrame:

@@ -227,6 +227,7 @@ def run(
                 result = assemble(pipeline)
             with write_errors(folder):
                 result.save(folder)
+            result = result.settled(None if out is None else folder)
         finally:
             with write_errors(folder):
                 timer.save(folder / TIMINGS)

@@ -26,7 +26,7 @@ def settings_table(pipeline: Pipeline) -> pd.DataFrame:
 def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
     setting, plan = cells[0].setting, pipeline.context.plan
     similarity = pd.concat([pipeline.text_similarity.load(cell) for cell in cells])
-    sent = pd.concat([pipeline.obfuscate.sent(cell)[["qid"]].assign(seed=cell.seed) for cell in cells])
+    variants = sum(map(pipeline.obfuscate.variants, cells))
     mechanism = setting.bound
     pooled = float(np.mean([pipeline.retrieve.documents_pooled(cell) for cell in cells]))
     unknown = _unknown(plan, mechanism)
@@ -38,11 +38,11 @@ def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
         "budget": setting.budget,
         "budget_query": _spent_per_query(plan, mechanism) * (1 if shares_budget(setting.mechanism) else setting.n),
         "n": setting.n,
-        "variants": len(sent) / (len(cells) * len(plan.queries)),
+        "variants": variants / (len(cells) * len(plan.queries)),
         "hides_more": directions([setting.mechanism])[setting.mechanism] if mechanism is None else mechanism.hides_more,
         "pooled": pooled,
         "pooled_share": pooled / len(plan.collection),
-        "nothing": len(plan.queries) - sent["qid"].nunique(),
+        "nothing": len(plan.queries) - len(set().union(*map(pipeline.obfuscate.asked, cells))),
         "oov": np.nan if unknown is None else unknown.unknown / unknown.tokens if unknown.tokens else 0.0,
         "oov_policy": str(getattr(mechanism, "oov", "")) if unknown is not None else "",
         **{name: float(similarity[name].mean()) for name in COLUMNS},

@@ -37,7 +37,8 @@ def examples_of(view: View) -> list[dict[str, Any]]:
         return frame[(frame["seed"] == seed) & frame["qid"].isin(qids)]
 
     sent: dict[tuple[Any, ...], list[str]] = {}
-    for *key, query in of_seed(result.obfuscated).sort_values("variant", kind="stable")[[*keys, "query"]].to_numpy():
+    variants = result.sent_for(qids, seed).sort_values("variant", kind="stable")
+    for *key, query in variants[[*keys, "query"]].to_numpy():
         sent.setdefault(tuple(key), []).append(query)
     guesses: dict[tuple[Any, ...], list[tuple[str, bool]]] = {}
     rows = of_seed(result.guesses).sort_values("guess", kind="stable")

@@ -1,24 +1,21 @@
 """Result: everything an experiment found."""
 
 import functools
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from quipukit.errors import InputError
-from quipukit.frames import SCORES, noise_of
+from quipukit.frames import SCORES
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.intervals import LEVEL
 from quipukit.measures.need import need_means
 from quipukit.measures.points import points as join_points
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import persona_of
-from quipukit.results.files import read_result, result_digest, write_result
-from quipukit.results.tables import OPTIONAL, TABLES
+from quipukit.results.held import Tables
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
@@ -27,30 +24,12 @@ NO_ORIGINALS = "the log holds none of the originals"  # why nothing is ranked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Tables):
     """What an experiment found. `Result.load(folder)` reads one; tables are in the order of the plan.
 
     Where the experiment swept over several N, ``settings`` and everything measured has a column ``n``: `ns` are its
     values, and `at` is the result of one of them.
     """
-
-    manifest: Mapping[str, Any]
-    queries: pd.DataFrame
-    settings: pd.DataFrame
-    obfuscated: pd.DataFrame
-    ranks: pd.DataFrame
-    scores: pd.DataFrame
-    guesses: pd.DataFrame
-    notes: pd.DataFrame
-    need: pd.DataFrame = field(default_factory=TABLES["need"].empty)
-    growth: pd.DataFrame = field(default_factory=TABLES["growth"].empty)
-    sessions: pd.DataFrame = field(default_factory=TABLES["sessions"].empty)
-
-    def __post_init__(self) -> None:
-        # Results of earlier versions say it in the manifest alone, and a table that leaves the result must not lose it.
-        noise = self.manifest.get("noise") or noise_of(self.obfuscated)
-        plain = self.obfuscated.drop(columns="noise", errors="ignore")
-        object.__setattr__(self, "obfuscated", plain.assign(noise=pd.Series(noise, plain.index, object)))
 
     def __repr__(self) -> str:
         # Short, and without the text of a query: notebooks show it unasked.
@@ -73,32 +52,6 @@ class Result:
     def seeds(self) -> list[int]:
         """Return the root seeds of the noise; one or several."""
         return list(self.manifest["seeds"])
-
-    @property
-    def ns(self) -> list[int]:
-        """Return how many variants per query were asked for: one number, or those of a sweep."""
-        asked = self.manifest.get("n")
-        return sorted(asked) if isinstance(asked, list) else [int(n) for n in sorted(set(self.settings["n"]))]
-
-    @property
-    def is_sweep(self) -> bool:
-        """Return whether the experiment swept over several N, so that tables have a column ``n``."""
-        return isinstance(self.manifest.get("n"), list)
-
-    def at(self, n: int) -> "Result":
-        """Return the result of one N of a sweep."""
-        if n not in self.ns:
-            raise InputError(f"there is no n={n}; the result has n = {', '.join(map(str, self.ns))}.", argument="n")
-        if not self.is_sweep:
-            return self
-        chosen: dict[str, pd.DataFrame] = {"queries": self.queries}
-        for name, table in TABLES.items():
-            frame: pd.DataFrame = getattr(self, name)
-            if name == "queries" or (name in OPTIONAL and frame.empty):
-                continue
-            rows = frame[frame["n"] == n].reset_index(drop=True)
-            chosen[name] = rows if "n" in table.columns else rows.drop(columns="n")
-        return Result({**self.manifest, "n": n}, **chosen)
 
     @property
     def attackers(self) -> list[str]:
@@ -166,15 +119,6 @@ class Result:
             f"no risk can exceed {self.log_coverage:.3f}, whatever the mechanism does"
         )
         return f"{text}." if held else f"{text}; nothing is ranked."
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """Return SHA-256 over manifest and frames: equal for equal results.
-
-        The column ``noise`` repeats what the manifest says, and adds nothing unless that says nothing.
-        """
-        common = not self.manifest.get("noise") and noise_of(self.obfuscated) == "common"
-        return result_digest(self.manifest, {name: getattr(self, name) for name in TABLES}, common)
 
     # --- what was measured ---
 
@@ -337,15 +281,3 @@ class Result:
     def _require_utility(self) -> None:
         if not self.judged:
             raise InputError(f"{self.name} has no judgments, so the result holds risks alone; add qrels and run again.")
-
-    # --- on disk ---
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tables and, when they are all there, the manifest."""
-        write_result(Path(folder), self.manifest, {name: getattr(self, name) for name in TABLES})
-
-    @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> "Result":
-        """Read a result from its folder."""
-        manifest, tables = read_result(Path(folder))
-        return cls(manifest, **tables)

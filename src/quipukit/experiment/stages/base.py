@@ -13,8 +13,8 @@ from quipukit.encoders.distributed import distributed
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.experiment.artifacts import FOLDER, Artifacts, key_of
-from quipukit.experiment.parts import PartReader
 from quipukit.experiment.plan import Plan
+from quipukit.io.parts import PartReader
 from quipukit.progress import StageTimer
 from quipukit.source_hash import source_hash
 from quipukit.table import Table

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
-from quipukit.experiment.parts import spans_of
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.experiment.stages.utility import MOST_PAIRS
+from quipukit.io.parts import spans_of
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever
 from quipukit.retrieval.pool import search_distinct

@@ -13,9 +13,9 @@ import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
-from quipukit.experiment.parts import spans_of
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SETTING
+from quipukit.io.parts import spans_of
 from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, lists_of, own_lists
 from quipukit.measures.need import guess_similarities, ndcgs, need_rows, need_table, scored_rows
 from quipukit.measures.utility import relevant_documents

@@ -88,6 +88,16 @@ class Obfuscate(Stage[Cell]):
         """Return the obfuscated queries of a cell."""
         return self.load(cell, kind=OBFUSCATED)
 
+    def variants(self, cell: Cell) -> int:
+        """Return the number of obfuscated queries of a cell."""
+        with self.reader(cell) as reader:
+            return len(reader)
+
+    def asked(self, cell: Cell) -> set[str]:
+        """Return the ids of the queries for which something was sent."""
+        with self.reader(cell) as reader:
+            return {qid for rows in reader.frames(["qid"]) for qid in rows["qid"].unique()}
+
     def notes(self, cell: Cell) -> pd.DataFrame:
         """Return the notes of a cell."""
         return self.load(cell, "notes", NOTES)

@@ -8,8 +8,8 @@ import pandas as pd
 
 from quipukit.executors.base import Executor
 from quipukit.experiment.cells import Cell, SystemCell
-from quipukit.experiment.parts import places_of, spans_of
 from quipukit.experiment.stages.base import Context, Part, Stage
+from quipukit.io.parts import places_of, spans_of
 from quipukit.progress import Progress, part_of
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.fusion import fused_pool

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
-from quipukit.experiment.parts import places_of, spans_of
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SCORES
+from quipukit.io.parts import places_of, spans_of
 from quipukit.measures.utility import measure_identities, utility
 from quipukit.progress import Progress
 from quipukit.retrieval.remembered import RememberedScores

@@ -6,9 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from quipukit.experiment import parts
 from quipukit.experiment.artifacts import Artifacts
-from quipukit.experiment.parts import PartReader, PartWriter, spans_of
+from quipukit.io.parts import PartReader, PartWriter, spans_of
 
 ROWS = pd.DataFrame({"qid": [f"q{row // 3}" for row in range(23)], "score": [row / 7 for row in range(23)]})
 PLACES = {f"q{place}": place for place in range(8)}
@@ -16,12 +15,11 @@ PLACES = {f"q{place}": place for place in range(8)}
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "GROUP_ROWS", 5)
     monkeypatch.setattr("quipukit.experiment.artifacts.GROUP_ROWS", 5)
 
 
 def written(path: Path, *ends: int) -> Path:
-    with PartWriter(path) as writer:
+    with PartWriter(path, 5) as writer:
         for start, end in zip((0, *ends), (*ends, len(ROWS)), strict=True):
             writer.add(ROWS[start:end])
     return path
@@ -40,13 +38,13 @@ def test_the_bytes_do_not_depend_on_the_parts(tmp_path: Path, ends: tuple[int, .
 
 def test_parts_without_rows_have_no_say_in_the_types(tmp_path: Path) -> None:
     nothing = pd.DataFrame({"qid": [], "score": []}, dtype=object)
-    with PartWriter(tmp_path / "some") as writer:
+    with PartWriter(tmp_path / "some", 5) as writer:
         for frame in (nothing, ROWS[:2], nothing, ROWS[2:9], nothing):
             writer.add(frame)
     read = pd.read_parquet(tmp_path / "some")
     pd.testing.assert_frame_equal(read, ROWS[:9], check_dtype=False)
     assert read["score"].dtype == float
-    with PartWriter(tmp_path / "none") as writer:
+    with PartWriter(tmp_path / "none", 5) as writer:
         writer.add(nothing)
     assert list(pd.read_parquet(tmp_path / "none")) == ["qid", "score"]
 
@@ -54,7 +52,7 @@ def test_parts_without_rows_have_no_say_in_the_types(tmp_path: Path) -> None:
 def test_what_frames_carry_is_not_written(tmp_path: Path) -> None:
     carrying = ROWS.copy()
     carrying.attrs["notes"] = ["of the batch that it came in"]
-    with PartWriter(tmp_path / "carrying") as writer:
+    with PartWriter(tmp_path / "carrying", 5) as writer:
         writer.add(carrying)
     assert (tmp_path / "carrying").read_bytes() == written(tmp_path / "plain").read_bytes()
 
@@ -76,7 +74,7 @@ def test_a_cursor_takes_every_row_once_in_order(tmp_path: Path, stops: tuple[int
 
 
 def test_a_cursor_over_nothing(tmp_path: Path) -> None:
-    with PartWriter(tmp_path / "none") as writer:
+    with PartWriter(tmp_path / "none", 5) as writer:
         writer.add(ROWS[:0])
     with PartReader((tmp_path / "none").open("rb")) as reader:
         assert reader.cursor(PLACES, ["qid"]).upto(8).empty and len(reader) == 0

@@ -22,9 +22,9 @@ COMPRESSION = "zstd"
 class PartWriter:
     """Writes a table of which the rows come in parts; a context manager, at whose end the file is complete."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, group_rows: int = GROUP_ROWS) -> None:
         """Name the file; it is opened with the first part that has rows, whose types are those of all."""
-        self._path = path
+        self._path, self._group_rows = path, group_rows
         self._file: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []  # fewer rows than a group
         self._empty: pa.Table | None = None  # without rows a column of texts has no type: written only if all are so
@@ -38,7 +38,7 @@ class PartWriter:
             return
         schema = None if self._schema is None else self._schema.remove_metadata()
         self._waiting.append(pa.Table.from_pandas(plain, schema, preserve_index=False))
-        if sum(map(len, self._waiting)) >= GROUP_ROWS:
+        if sum(map(len, self._waiting)) >= self._group_rows:
             self._write_groups()
 
     @property
@@ -48,15 +48,15 @@ class PartWriter:
     def _write_groups(self, rest: bool = False) -> None:
         """Write the groups that are complete, and with ``rest`` what is left too."""
         table = pa.concat_tables([one.cast(self._schema) for one in self._waiting])
-        whole = len(table) if rest else len(table) - len(table) % GROUP_ROWS
-        for start in range(0, whole, GROUP_ROWS):
-            self._write(table.slice(start, min(GROUP_ROWS, whole - start)).combine_chunks())
+        whole = len(table) if rest else len(table) - len(table) % self._group_rows
+        for start in range(0, whole, self._group_rows):
+            self._write(table.slice(start, min(self._group_rows, whole - start)).combine_chunks())
         self._waiting = [table.slice(whole).combine_chunks()] if whole < len(table) else []
 
     def _write(self, table: pa.Table) -> None:
         if self._file is None:
             self._file = pq.ParquetWriter(self._path, table.schema, compression=COMPRESSION)
-        self._file.write_table(table, GROUP_ROWS)
+        self._file.write_table(table, self._group_rows)
 
     def close(self) -> None:
         """Write what is left, and complete the file."""
