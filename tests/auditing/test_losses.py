@@ -10,7 +10,8 @@ from quipukit.auditing.losses import largest_losses
 def test_they_are_those_of_a_plain_maximum(width: int) -> None:
     values = np.random.default_rng(width).standard_normal((20, width)) * 30
     values[3, 0] = -1e30  # what is impossible
-    for number in (0, 3, 19):
-        losses = np.empty(20)
-        largest_losses(values, number, losses)
-        np.testing.assert_array_equal(losses, (values[number] - values).max(axis=1))
+    plain = (values[:, None] - values).max(axis=2)
+    for first, count in ((0, 1), (3, 5), (0, 20), (19, 1)):
+        losses = np.empty((count, 20))
+        largest_losses(values, first, losses)
+        np.testing.assert_array_equal(losses, plain[first : first + count])

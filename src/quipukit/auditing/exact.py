@@ -24,6 +24,7 @@ NAME = "closed form"
 _SLOW_CLAIMS = 200  # inputs, where claims are asked one by one
 _SPARSE = 4096  # outputs of one input: up to so many, all of them are kept
 _REFINED = 32  # pairs that are looked at again, over all outputs
+_AT_ONCE = 16  # inputs that are compared with all others in one pass over these
 _IMPOSSIBLE = -1e30
 
 
@@ -191,18 +192,21 @@ def _worst_of(laws: _Laws, claims: Claims) -> list[Finding]:
         return [broken]
     values = np.maximum(laws.values, _IMPOSSIBLE)
 
-    def compare(number: int) -> list[tuple[float, float, int, int, float]]:
-        claim = np.zeros(len(texts)) if nothing else claims.losses(texts[number], texts)
-        losses = np.empty(len(texts))
-        largest_losses(values, number, losses)
+    def compare(first: int) -> list[tuple[float, float, int, int, float]]:
+        losses = np.empty((min(_AT_ONCE, len(texts) - first), len(texts)))
+        largest_losses(values, first, losses)
         losses *= laws.times
+        return [one for number, own in enumerate(losses, first) for one in worst_of_row(number, own)]
+
+    def worst_of_row(number: int, losses: Floats) -> list[tuple[float, float, int, int, float]]:
+        claim = np.zeros(len(texts)) if nothing else claims.losses(texts[number], texts)
         excess = losses - claim
         used = np.divide(losses, claim, out=np.zeros(len(texts)), where=(claim > 0) & (claim < np.inf))
         excess[number] = used[number] = -np.inf
         worst = {*np.argsort(excess)[-4:].tolist(), *np.argsort(used)[-4:].tolist()} - {number}
         return [(float(excess[other]), float(used[other]), number, other, float(claim[other])) for other in worst]
 
-    found = [one for several in in_threads(compare, range(len(texts))) for one in several]
+    found = [one for several in in_threads(compare, range(0, len(texts), _AT_ONCE)) for one in several]
     worst = {*heapq.nlargest(_REFINED, found), *heapq.nlargest(_REFINED, found, key=lambda one: one[1])}
     return [laws.finding(one, other, math.inf if nothing else claim) for _, _, one, other, claim in sorted(worst)]
 
