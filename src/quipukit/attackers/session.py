@@ -33,7 +33,7 @@ _RANKED = 1000  # candidates for the last query that are ranked anew; all others
 _PLAUSIBLE = 200  # candidates for an earlier query
 _LEVEL = 4000  # where more candidates for an earlier query than that are level, some of them stand for all
 _LEVEL_LAST = 20_000  # and for the last query: one that is left out is not found
-_SOME = 2000  # as many
+_SOME, _SOME_LAST = 500, 2000  # as many
 _STEP = 1024  # candidates for the last query that are compared with those for an earlier one at a time
 _SHARED = 64  # earlier sets of texts for which what was computed is kept for further sessions
 _REACH = 25.0  # nats: what is less plausible than the best by more has no weight
@@ -77,6 +77,10 @@ class Session(Attacker):
         self._bayes.prepare(log)
         self._quia = QuIA(encoder=self.encoder)
         self._quia.prepare(log, progress)
+        vectors = self._quia.log_vectors
+        self._norms = np.concatenate(
+            [np.linalg.norm(vectors[start : start + 8192], axis=1) for start in range(0, len(vectors), 8192)]
+        )
 
     def scores(self, sent: Sent) -> Floats:
         """Return a score for every query as the last of the session."""
@@ -108,14 +112,17 @@ class Session(Attacker):
             def scored(pair: "tuple[list[Sent], tuple[Floats, Candidates]]") -> list[Floats]:
                 run, (scores, candidates) = pair
                 earlier = dict.fromkeys(texts for one in run for texts in one.earlier)
-                related = {}
+                related, rows = {}, candidates.rows
+                vectors: NDArray[np.float32] | None = None  # read once for all that came before
                 for texts in earlier:
                     sums = known.setdefault(texts, np.full(len(scores), np.nan))
-                    missing = candidates.rows[np.isnan(sums[candidates.rows])]
-                    if len(missing):
-                        sums[missing] = self._related(self._unit(missing), plausible[texts])
-                    related[texts] = sums[candidates.rows]
-                highest = highest_of_others(scores, candidates.rows) if earlier else None
+                    missing = np.isnan(sums[rows])
+                    if missing.any():
+                        vectors = self._unit(rows) if vectors is None else vectors
+                        some = vectors if missing.all() else vectors[missing]
+                        sums[rows[missing]] = self._related(some, plausible[texts])
+                    related[texts] = sums[rows]
+                highest = highest_of_others(scores, rows) if earlier else None
                 return [_with_earlier(one, scores, candidates, related, highest) for one in run]
 
             yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
@@ -159,9 +166,9 @@ class Session(Attacker):
         for law in both:
             if law is None:
                 own = next(guesses)
-                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf, _LEVEL_LAST)
+                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST)
             else:
-                yield law[0], best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST)
+                yield law[0], best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST)
 
     def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
         if not batch:
@@ -173,7 +180,7 @@ class Session(Attacker):
         return list(self.sharpness * np.round(cosines.T.astype(np.float64), 6))
 
     def _unit(self, rows: Rows) -> NDArray[np.float32]:
-        return unit(self._quia.log_vectors[rows])
+        return unit(self._quia.log_vectors[rows], self._norms[rows])
 
 
 def _in_order(one: Sent) -> Sent:
@@ -196,10 +203,12 @@ def _with_earlier(
     return rescored(scores, candidates.rows, total, highest)
 
 
-def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH, level: int = _LEVEL) -> Candidates:
+def best_of(
+    rows: Rows, weights: Floats, most: int, reach: float = _REACH, level: int = _LEVEL, some: int = _SOME
+) -> Candidates:
     """Return the rows with the highest weights: ``most`` of them, and those that are level with the last of these.
 
-    Where more than ``level`` are, some stand for all: they are spread evenly over the log, whose order says nothing.
+    Where more than ``level`` are, ``some`` stand for all: spread evenly over the log, whose order says nothing.
 
     >>> best_of(np.arange(5), np.log([4.0, 1, 1, 1, 0.5]), 2).rows.tolist()
     [0, 1, 2, 3]
@@ -209,16 +218,16 @@ def best_of(rows: Rows, weights: Floats, most: int, reach: float = _REACH, level
         kept = weights >= max(bar, weights.max() - reach)
         rows, weights = rows[kept], weights[kept]
         if len(rows) > max(most, level):
-            some = np.linspace(0, len(rows) - 1, max(most, _SOME)).astype(np.int64)
-            rows, weights = rows[some], weights[some]
+            chosen = np.linspace(0, len(rows) - 1, max(most, some)).astype(np.int64)
+            rows, weights = rows[chosen], weights[chosen]
     return Candidates(rows, weights)
 
 
-def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors of norm 1; those of norm 0 as they are.
+def unit(rows: NDArray[np.float32], norms: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    """Return vectors of norm 1; those of norm 0 as they are. ``norms`` are theirs, where they are known.
 
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    norms = (np.linalg.norm(rows, axis=1) if norms is None else norms)[:, None]
     return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
