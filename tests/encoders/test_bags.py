@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.encoders import bags
+from quipukit.encoders.bag_kernel import add_up
 from quipukit.encoders.bags import BagReader, weighted_sums
 from quipukit.text import tokenize
 from quipukit.vectors.store import Vectors
@@ -46,6 +47,18 @@ def test_the_parts_have_every_text_once_and_change_no_sum(monkeypatch):
     assert np.concatenate([part[0] for part in parts]).tolist() == list(range(6))
     assert np.array_equal(np.concatenate([part[1] for part in parts]), whole)
     assert np.concatenate([part[2] for part in parts]).tolist() == words.tolist()
+
+
+def test_the_kernel_adds_in_the_order_of_the_vocabulary_and_a_repeated_word_once():
+    rng = np.random.default_rng(5)
+    matrix, weights = rng.standard_normal((9, 4)).astype(np.float32), rng.random(9).astype(np.float32)
+    rows, starts = np.array([8, 2, 2, 5, 7]), np.array([0, 4, 4, 5])
+    sums = np.zeros((3, 4))
+    add_up(rows, starts, matrix, weights, sums)
+    expected = np.zeros((3, 4))
+    for text, row, count in ((0, 2, 2), (0, 5, 1), (0, 8, 1), (2, 7, 1)):
+        expected[text] += count * float(weights[row]) * matrix[row].astype(np.float64)
+    assert sums.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["xyzzy"]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quipukit.encoders.base import similarities
+from quipukit.encoders.base import pair_similarities, similarities
 from quipukit.errors import InputError, ResourceError
 from tests.encoders.fakes import HashEncoder
 
@@ -52,6 +52,15 @@ def test_vectors_of_nan_or_of_another_size_are_refused():
         Broken().encode(["nan"])
     with pytest.raises(ResourceError, match="another size than the 8"):
         Broken().encode(["short"])
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("dimension", [1, 7, 384, 1000])
+def test_pairs_are_compared_as_one_vector_with_many(similarity, dimension):
+    vectors, rows = np.random.default_rng(3).standard_normal((2, 40, dimension)).astype(np.float32)
+    vectors[5] = 0
+    one_by_one = [similarities(vector, rows, similarity)[place] for place, vector in enumerate(vectors)]
+    assert pair_similarities(vectors, rows, similarity).tolist() == one_by_one
 
 
 def test_similarities_are_those_of_the_definition():

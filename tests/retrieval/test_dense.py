@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from quipukit.collections.base import Collection
-from quipukit.encoders.base import Encoder
+from quipukit.encoders.base import Encoder, similarities
+from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError
 from quipukit.retrieval import dense, exact
@@ -254,6 +255,35 @@ def test_a_document_is_encoded_once_and_kept_apart_from_the_shared_cache(tmp_pat
     # Which documents were found tells what was asked: without a folder of its own a re-ranker writes nothing.
     assert DenseScorer(shelf(100), HashEncoder()).score("one", ["d00001", "d00002"]).tolist() == scores[0].tolist()
     assert len(EncodingStore(encoder)) == 0
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_a_quick_encoder_scores_alike_and_nothing_is_kept(similarity, tmp_path, monkeypatch):
+    table = np.random.default_rng(8).standard_normal((200, 12)).astype(np.float32)
+    kept, quick = TableEncoder(table, similarity), TableEncoder(table, similarity)
+    quick.quick = True
+    rng = np.random.default_rng(9)
+    pools = [(f"query {n}", [f"d{d:05d}" for d in rng.integers(0, 200, size)]) for n, size in enumerate((70, 0, 1, 90))]
+    usual = DenseScorer(shelf(200), kept).score_many(pools)
+    monkeypatch.setattr(dense, "_TEXTS", 50)
+    collection, seen = shelf(200), []
+    scorer = DenseScorer(collection, store=PrivateStore(EncodingStore(quick), tmp_path / "run"))
+    scores = scorer.score_many(pools, lambda done, of: seen.append((done, of)))
+    assert [one.tolist() for one in scores] == [one.tolist() for one in usual]  # to the last bit
+    found = len({docno for _, docnos in pools for docno in docnos})
+    assert len([text for text in quick.encoded if text.isdigit()]) == found  # one that two queries found, once
+    assert seen[-1] == (found, found) and collection.read == -(-found // 50)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match="not in the collection"):
+        scorer.score("a query", ["d00001", "x1"])
+
+
+def test_static_word_vectors_are_a_quick_encoder():
+    documents = {"a": "the lung is the organ of breathing", "b": "a recipe for bread: flour, water, salt and time"}
+    scores = DenseScorer(Shelf(documents), "static").score("how do lungs breathe", ["b", "a"])
+    encoder = load_encoder("static")
+    (query,), rows = encoder.encode(["how do lungs breathe"]), encoder.encode(list(documents.values()), "document")
+    assert scores.tolist() == similarities(query, rows, "cosine").tolist()[::-1] and scores[1] > scores[0]
 
 
 def test_retrieval_and_re_ranking_share_their_encodings():

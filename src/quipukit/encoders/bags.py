@@ -1,20 +1,26 @@
 """Texts as bags of words: which rows of a vocabulary a text holds, and the weighted sum of their vectors."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import string
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.text import key, tokenize
+from quipukit.threads import in_threads
 from quipukit.vectors.store import Vectors
 
-# Words that are summed at a time: bounds the rows that are copied in double precision.
+# Words that are summed at a time: bounds what is in double precision.
 _WORDS = 32_768
 _MOST_TEXTS = 4096
 
+_PUNCTUATION = string.punctuation + "".join(map(chr, (*range(32), 127)))  # and what is drawn as nothing
+
 Bags = tuple[NDArray[np.int64], NDArray[np.int64]]  # the rows of all words, and where each text's begin
 Part = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # positions, sums, words that were known
+Made = TypeVar("Made")
 
 
 class BagReader:
@@ -26,18 +32,13 @@ class BagReader:
 
     def __init__(self, vectors: Vectors) -> None:
         """Begin without a word."""
-        self._vectors = vectors
-        self._rows: dict[str, tuple[int, ...]] = {}
+        self._rows = _KnownRows(vectors)
 
     def read(self, text: str) -> list[int]:
         """Return the rows of a text's known words, in its order."""
-        rows: list[int] = []
-        for written in key(text).split():
-            known = self._rows.get(written)
-            if known is None:
-                known = self._rows[written] = self._look_up(written)
-            rows += known
-        return rows
+        # Of plain letters the key differs in case and blanks alone.
+        written = text.lower().split() if text.isascii() else key(text).split()
+        return list(itertools.chain.from_iterable(map(self._rows.__getitem__, written)))
 
     def read_all(self, texts: Iterable[str]) -> Bags:
         """Return the rows of many texts."""
@@ -47,26 +48,58 @@ class BagReader:
             starts.append(len(rows))
         return np.array(rows, np.int64), np.array(starts, np.int64)
 
+
+class _KnownRows(dict[str, tuple[int, ...]]):
+    """The rows of a written form's words; of one that was not met before they are looked up."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        super().__init__()
+        self._vectors = vectors
+
+    def __missing__(self, written: str) -> tuple[int, ...]:
+        self[written] = known = self._look_up(written)
+        return known
+
     def _look_up(self, written: str) -> tuple[int, ...]:
+        # Most new forms are known words with another comma or bracket: what `tokenize` strips is stripped first.
+        if written.isascii():
+            word = written.strip(_PUNCTUATION)
+            if word != written:
+                return self[word]
+            if word.isalnum():
+                row = self._vectors.row(word)
+                return (row,) if row >= 0 else ()
         rows = (self._vectors.row(word) for word in tokenize(written, self._vectors.__contains__))
         return tuple(row for row in rows if row >= 0)
 
 
-def weighted_sums(
-    texts: Sequence[str] | Iterable[str], vectors: Vectors, weights: NDArray[np.floating]
-) -> Iterator[Part]:
+def weighted_sums(texts: Iterable[str], vectors: Vectors, weights: NDArray[np.floating]) -> Iterator[Part]:
     """Yield (positions of texts, the weighted sums of their words' vectors, how many words were known) in parts.
 
     A sum is taken in double precision and in the order of the vocabulary, one text at a time: it depends neither on
     the order of the words nor on the other texts.
     """
+    return each_part(texts, vectors, weights, lambda part: part)
+
+
+def each_part(
+    texts: Iterable[str], vectors: Vectors, weights: NDArray[np.floating], finish: Callable[[Part], Made]
+) -> Iterator[Made]:
+    """Yield what ``finish`` makes of each part of the `weighted_sums`, in the thread that summed it."""
     reader, position = BagReader(vectors), 0
+    matrix = np.asarray(vectors.matrix)
+
+    def part(span: tuple[int, int]) -> Made:
+        first, last = span
+        begins = starts[first : last + 1]
+        sums = np.zeros((last - first, matrix.shape[1]))
+        _add_up(rows, begins, matrix, weights, sums)
+        return finish((np.arange(position + first, position + last), sums, np.diff(begins)))
+
     stream = iter(texts)
     while chunk := list(itertools.islice(stream, _MOST_TEXTS)):
         rows, starts = reader.read_all(chunk)
-        for first, last in _ranges(starts):
-            part = rows[starts[first] : starts[last]], starts[first : last + 1] - starts[first]
-            yield np.arange(position + first, position + last), _sums(vectors, weights, part), np.diff(part[1])
+        yield from in_threads(part, _ranges(starts))
         position += len(chunk)
 
 
@@ -80,13 +113,7 @@ def _ranges(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _sums(vectors: Vectors, weights: NDArray[np.floating], bags: Bags) -> NDArray[np.float64]:
-    from scipy.sparse import csr_matrix
+def _add_up(rows: Any, starts: Any, matrix: Any, weights: Any, sums: Any) -> None:
+    from quipukit.encoders.bag_kernel import add_up
 
-    rows, starts = bags
-    distinct, columns = np.unique(rows, return_inverse=True)
-    counts = csr_matrix((np.ones(len(rows)), columns, starts), (len(starts) - 1, len(distinct)))
-    counts.sum_duplicates()  # sorts each row's words, too
-    counts.data *= weights[distinct][counts.indices]
-    sums: NDArray[np.float64] = counts @ vectors.matrix[distinct].astype(np.float64)
-    return sums
+    add_up(rows, starts, matrix, weights, sums)

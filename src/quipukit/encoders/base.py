@@ -21,6 +21,7 @@ class Encoder(Shared, ABC):
     """A model that turns texts into vectors.
 
     ``fingerprint`` names the model itself: equal fingerprints, equal vectors. What is kept on disk is kept under it.
+    ``quick`` says that encoding a text again takes no longer than keeping its vector: a re-ranker then keeps none.
     A plugin needs a name, a dimension, a fingerprint and ``pieces``:
 
     >>> class Letters(Encoder):
@@ -37,6 +38,7 @@ class Encoder(Shared, ABC):
     dimension: int
     fingerprint: str
     similarity: Similarity = "cosine"
+    quick: bool = False
 
     @abstractmethod
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
@@ -109,9 +111,16 @@ def similarities(
 
     Every row is summed on its own, so that equal rows get equal scores wherever they stand: ties are ties.
     """
-    one, many = vector.astype(np.float64), rows.astype(np.float64)
-    products: NDArray[np.float64] = (many * one).sum(axis=1)
+    return pair_similarities(vector[None, :], rows, similarity)
+
+
+def pair_similarities(
+    vectors: NDArray[np.floating], rows: NDArray[np.floating], similarity: Similarity
+) -> NDArray[np.float64]:
+    """Compare each vector with the row beside it, as `similarities` does; one vector is compared with all rows."""
+    first, second = vectors.astype(np.float64), rows.astype(np.float64)
+    products: NDArray[np.float64] = (second * first).sum(axis=1)
     if similarity == "dot":
         return products
-    norms = np.sqrt((many * many).sum(axis=1)) * np.sqrt((one * one).sum())
+    norms = np.sqrt((second * second).sum(axis=1)) * np.sqrt((first * first).sum(axis=1))
     return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)

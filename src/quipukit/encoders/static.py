@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.encoders.bags import BagReader, weighted_sums
+from quipukit.encoders.bags import BagReader, Part, each_part, weighted_sums
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.errors import InputError
 from quipukit.threads import in_threads
@@ -51,6 +51,8 @@ class StaticEncoder(Encoder):
     >>> bool(one @ two > one @ three)
     True
     """
+
+    quick = True
 
     def __init__(
         self,
@@ -86,8 +88,11 @@ class StaticEncoder(Encoder):
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Encode distinct texts in their order."""
         directions = _unit_rows(self.components.astype(np.float64))
-        for positions, sums, _ in weighted_sums(texts, self.word_vectors, self.weights):
-            yield positions, self._finished(sums, directions).astype(np.float32)
+
+        def finish(part: Part) -> Piece:
+            return part[0], self._finished(part[1], directions).astype(np.float32)
+
+        yield from each_part(texts, self.word_vectors, self.weights, finish)
 
     def _finished(self, sums: Floats, directions: Floats) -> Floats:
         # Sums by row, no matrix product: its last bits would depend on how many rows there are.

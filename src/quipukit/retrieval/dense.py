@@ -2,7 +2,8 @@
 
 A search needs the vectors of all documents: they are encoded once, ever, into the cache that all runs share. A
 re-ranker needs those of the documents that were found, and which were found reveals the query: what the cache does not
-have anyway is encoded in memory. So are queries. An experiment keeps both in its own folder.
+have anyway is encoded in memory. So are queries. An experiment keeps both in its own folder; documents, however, only
+where encoding takes long: with static word vectors it is quicker to encode one again than to keep it.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.collections.base import Collection, Document
-from quipukit.encoders.base import Encoder, similarities
+from quipukit.encoders.base import Encoder, pair_similarities, similarities
 from quipukit.encoders.encodings import Encodings
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.rowfile import Keys
@@ -28,6 +29,8 @@ from quipukit.storage import atomic_folder
 
 # Sorted by length within such a chunk, documents fill their batches well; more would hold more texts in memory.
 _CHUNK = 65_536
+# Texts that are read at a time to be re-ranked: some 100 MB of passages, and few passes over a file of millions.
+_TEXTS = 262_144
 
 
 class Dense(Retriever):
@@ -142,13 +145,50 @@ class DenseScorer(Scorer):
         wanted = list(dict.fromkeys(docno for _, docnos in batches for docno in docnos))
         if not wanted:
             return [np.empty(0) for _ in batches]
-        encodings = self._encodings(wanted, progress)
         place = {docno: position for position, docno in enumerate(wanted)}
         queries = self.encoder.encode([query for query, _ in batches], "query")
+        if self.encoder.quick:
+            places = [np.array([place[docno] for docno in docnos], np.int64) for _, docnos in batches]
+            return self._scored_as_encoded(wanted, queries, places, progress)
+        encodings = self._encodings(wanted, progress)
         return [
             similarities(vector, encodings[[place[docno] for docno in docnos]], self.encoder.similarity)
             for vector, (_, docnos) in zip(queries, batches, strict=True)
         ]
+
+    def _scored_as_encoded(
+        self,
+        docnos: Sequence[str],
+        queries: NDArray[np.float32],
+        places: Sequence[NDArray[np.int64]],
+        progress: Progress | None,
+    ) -> list[NDArray[np.float64]]:
+        """Return the scores of each query's documents, which are encoded, compared, and forgotten."""
+        sizes = [len(own) for own in places]
+        documents, asked = np.concatenate(places), np.repeat(np.arange(len(places)), sizes)
+        order = np.argsort(documents, kind="stable")
+        in_order, scores, done = documents[order], np.empty(len(documents)), 0
+        for start in range(0, len(docnos), _TEXTS):
+            texts = self._texts(docnos[start : start + _TEXTS])
+            for positions, vectors in self.encoder.checked_pieces(texts, "document"):
+                begins, ends = (np.searchsorted(in_order, start + positions, side) for side in ("left", "right"))
+                pairs = order[_joined_ranges(begins, ends)]
+                rows = np.repeat(vectors, ends - begins, axis=0)
+                scores[pairs] = pair_similarities(queries[asked[pairs]], rows, self.encoder.similarity)
+                done += len(positions)
+                if progress:
+                    progress(done, len(docnos))
+        return np.split(scores, np.cumsum(sizes)[:-1])
+
+    def _texts(self, docnos: Sequence[str]) -> list[str]:
+        texts = self.collection.texts(docnos)
+        absent = [docno for docno in docnos if docno not in texts]
+        if absent:
+            raise InputError(
+                f"{len(absent)} of {len(docnos)} documents to re-rank are not in the collection "
+                f"({', '.join(absent[:3])}); give the collection that was searched."
+            )
+        return [texts[docno] for docno in docnos]
 
     def _encodings(self, docnos: Sequence[str], progress: Progress | None) -> Encodings:
         """Return the vectors of documents; the texts are read only of documents not met before."""
@@ -157,18 +197,21 @@ class DenseScorer(Scorer):
             known = self._store.lookup(np.frombuffer(b"".join(key for key in met if key), np.uint64).reshape(-1, 2))
             if known is not None:
                 return known
-        texts = self.collection.texts(docnos)
-        absent = [docno for docno in docnos if docno not in texts]
-        if absent:
-            raise InputError(
-                f"{len(absent)} of {len(docnos)} documents to re-rank are not in the collection "
-                f"({', '.join(absent[:3])}); give the collection that was searched."
-            )
-        ordered = [texts[docno] for docno in docnos]
+        ordered = self._texts(docnos)
         encodings = self._store.ensure(ordered, "document", progress)
         for docno, key in zip(docnos, self._store.keys(ordered, "document"), strict=True):
             self._keys[docno] = key.tobytes()
         return encodings
+
+
+def _joined_ranges(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return all numbers from each beginning to its end.
+
+    >>> _joined_ranges(np.array([3, 0, 7]), np.array([5, 0, 9])).tolist()
+    [3, 4, 7, 8]
+    """
+    sizes = ends - begins
+    return np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
 
 
 def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
