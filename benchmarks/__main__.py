@@ -22,6 +22,7 @@ NAMES = (
     "dense_memory",
     "experiment",
     "scale",
+    "dry_run",
     "bit_flips",
     "selection",
     "small_samples",

@@ -33,6 +33,7 @@ FAMILIES = (
 VARIANTS, DIMENSION = 50, 384
 CORES = (1, 16, 256)
 LOG = 10_000_000
+NEW_DOCUMENTS = 0.12  # share of the answers that no other variant found: an assumption
 PASSAGES = ROOT.parent / "shared" / "data" / "msmarco_pool" / "docs.tsv.gz"
 
 
@@ -319,12 +320,10 @@ class Bill:
 
 def bill(job: Job, costs: dict[str, float]) -> Bill:
     """Return what a job costs: 86 settings and the two references, 50 variants, depth 100, a log of ten million."""
-    from quipukit.experiment.cost import _NEW_DOCUMENTS
-
     settings = costs["settings"] + 2
     sent = job.queries * settings * VARIANTS
     texts = sent * costs["distinct texts among the variants (share)"]
-    documents = min(job.documents, _NEW_DOCUMENTS * 100 * texts)
+    documents = min(job.documents, NEW_DOCUMENTS * 100 * texts)
     encoded = texts + LOG + documents
     return Bill(
         workers={

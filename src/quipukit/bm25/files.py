@@ -73,6 +73,11 @@ def read_note(folder: Path) -> Any:
     return (_meta(folder) or ({}, None))[1]
 
 
+def is_written(folder: Path) -> bool:
+    """Return whether a folder was completed; its arrays are not looked at."""
+    return _meta(folder) is not None
+
+
 def open_folder(folder: Path, small: int = SMALL) -> dict[str, Array] | None:
     """Return the arrays of a folder, mapped; None where it is not there, or not what was written."""
     meta = _meta(folder)

@@ -21,7 +21,7 @@ class Encoder(Shared, ABC):
     """A model that turns texts into vectors.
 
     ``fingerprint`` names the model itself: equal fingerprints, equal vectors. What is kept on disk is kept under it.
-    ``quick`` says that encoding a text again takes no longer than keeping its vector: a re-ranker then keeps none.
+    ``quick`` says that encoding a text again takes about as long as keeping its vector: a re-ranker then keeps none.
     A plugin needs a name, a dimension, a fingerprint and ``pieces``:
 
     >>> class Letters(Encoder):

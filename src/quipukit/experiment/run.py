@@ -22,6 +22,7 @@ from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.assemble import assemble
 from quipukit.experiment.begun import Begun, refuse_foreign_files, working_directory
+from quipukit.experiment.cost.space import check_space
 from quipukit.experiment.folder import cache_write_errors, run_lock, write_errors
 from quipukit.experiment.grid import PAPER, expand, to_place
 from quipukit.experiment.inputs import Objects, resolve
@@ -222,6 +223,8 @@ def run(
             with executor or Local() as workers:
                 artifacts = Artifacts(folder, timer.listener.say)
                 pipeline = Pipeline(Context(plan, artifacts, timer, workers))
+                for line in check_space(pipeline, folder):
+                    timer.listener.say(f"warning: {line}")
                 pipeline.run()
             with timer.stage("assembling the result"):
                 result = assemble(pipeline)

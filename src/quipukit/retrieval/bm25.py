@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.bm25.files import is_written
 from quipukit.bm25.formula import Settings
 from quipukit.bm25.mapped import MappedIndex
 from quipukit.collections.base import Collection, Document
@@ -62,9 +63,8 @@ class BM25(Shared, Retriever, Scorer):
         progress: Progress | None = None,
     ) -> "BM25":
         """Open the index of a collection, making it where it is not there; ``progress`` is that of the making."""
-        settings = [_FORMAT, collection.fingerprint, k1, b, stemmed, stop_words]
-        fingerprint = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
-        folder = cache_home() / "bm25" / fingerprint[:24]
+        fingerprint = _fingerprint(collection, k1, b, stemmed, stop_words)
+        folder = _folder(fingerprint)
         postings = MappedIndex.open(folder)
         if postings is None:
             with locked(folder):
@@ -80,6 +80,11 @@ class BM25(Shared, Retriever, Scorer):
         if collection.origin is None:
             return index
         return loaded_by(index, functools.partial(_index_of, collection.origin, k1, b, stemmed, stop_words))
+
+    @staticmethod
+    def kept(collection: Collection) -> bool:
+        """Return whether the index of a collection, with the usual settings, is on disk; its files are not checked."""
+        return is_written(_folder(_fingerprint(collection, 0.9, 0.4, True, True)))
 
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:
         if depth < 1:
@@ -139,6 +144,14 @@ class BM25(Shared, Retriever, Scorer):
 def _index_of(origin: Callable[[], Collection], k1: float, b: float, stemmed: bool, stop_words: bool) -> BM25:
     """Open the index of a collection that is loaded first: how another process gets the same."""
     return BM25.of(origin(), k1, b, stemmed, stop_words)
+
+
+def _fingerprint(collection: Collection, *settings: float) -> str:
+    return hashlib.sha256(json.dumps([_FORMAT, collection.fingerprint, *settings]).encode()).hexdigest()
+
+
+def _folder(fingerprint: str) -> Path:
+    return cache_home() / "bm25" / fingerprint[:24]
 
 
 def _build(collection: Collection, settings: Settings, folder: Path, progress: Progress | None) -> None:

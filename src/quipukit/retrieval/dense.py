@@ -3,7 +3,7 @@
 A search needs the vectors of all documents: they are encoded once, ever, into the cache that all runs share. A
 re-ranker needs those of the documents that were found, and which were found reveals the query: what the cache does not
 have anyway is encoded in memory. So are queries. An experiment keeps both in its own folder; documents, however, only
-where encoding takes long: with static word vectors it is quicker to encode one again than to keep it.
+where encoding takes long: with static word vectors one is encoded again in about the time that keeping it takes.
 """
 
 import contextlib

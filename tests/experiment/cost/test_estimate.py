@@ -5,9 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from quipukit.experiment.cost import RATES, Estimate, Step, estimate, in_words
+import quipukit as qk
+from quipukit.covers.make import make_partition
+from quipukit.encoders.load import load_encoder
+from quipukit.encoders.store import EncodingStore
+from quipukit.experiment.cells import Cell
+from quipukit.experiment.cost.amounts import sent_per_query
+from quipukit.experiment.cost.estimate import Estimate, estimate, in_words
+from quipukit.experiment.cost.rates import TWO_CORES, Rates
+from quipukit.experiment.cost.steps import Step
 from quipukit.experiment.options import Options
+from quipukit.mechanisms.cover import Cover
+from quipukit.settings import Setting
 from quipukit.text import tokenize
+from tests.covers.pools import STATIC, pool
 from tests.experiment import tiny
 from tests.experiment.conftest import Whole
 
@@ -45,7 +56,6 @@ def test_what_is_finished_costs_nothing(village: Path, whole: Whole) -> None:
     plan = estimate(options(village), whole.folder)
     assert (len(plan.plan.cells), plan.obfuscated) == (tiny.CELLS, tiny.CELLS)
     left = amounts(plan)
-    assert left.pop("encode documents") <= 60  # the re-ranker's, which the plan does not look up
     assert set(left.values()) == {0}
     assert {path: path.stat().st_mtime_ns for path in whole.folder.rglob("*")} == before
 
@@ -96,12 +106,89 @@ def test_the_plan_tells_the_ceiling_that_the_log_puts_on_risk(village: Path) -> 
     assert "can exceed" not in estimate(options(village)).caption()
 
 
+def only(**rates: float) -> Rates:
+    """Rates at which all but some things take no time."""
+    return Rates(**{**{field.name: 0.0 for field in dataclasses.fields(Rates)}, **rates})
+
+
+def taking_time(plan: Estimate) -> dict[str, float]:
+    return {step.stage: step.seconds for step in plan.steps if step.seconds}
+
+
 def test_seconds_follow_from_amounts_and_rates(village: Path) -> None:
-    plan = estimate(options(village))
-    assert plan.seconds == pytest.approx(sum(step.amount / RATES[step.rate or step.unit] for step in plan.steps))
-    twice = dataclasses.replace(plan, steps=[*plan.steps, *plan.steps])
-    assert twice.seconds == pytest.approx(2 * plan.seconds)
-    assert Step("search", 2 * RATES["answers"], "queries", rate="answers").seconds == 2
+    choices = options(village)
+    found = amounts(estimate(choices))
+    words = estimate(choices, rates=only(word=2.0))
+    assert taking_time(words) == {"obfuscate": 2 * found["obfuscate"]} and words.seconds == 2 * found["obfuscate"]
+    assert taking_time(estimate(choices, rates=only(pair=3.0))) == {"rank the log": 3 * found["rank the log"]}
+    assert taking_time(estimate(choices, rates=only(start=1.0, report=5.0))) == {"start": 1, "assemble and report": 5}
+    twice = dataclasses.replace(words, steps=[*words.steps, *words.steps])
+    assert twice.seconds == pytest.approx(2 * words.seconds)
+    assert estimate(choices).seconds > estimate(choices, rates=only(word=TWO_CORES.word)).seconds
+
+
+def test_encoding_is_counted_in_tokens(village: Path, tmp_path: Path) -> None:
+    longer = tiny.write_collection(tmp_path / "longer")
+    lines = (f"{docno}\t{' '.join([text] * 20)}" for docno, text in tiny.documents().items())
+    tiny.write_lines(longer / "docs.tsv", lines)
+    rates = only(transformer_text=1.0, transformer_token=10.0)
+
+    def encoding(place: Path) -> tuple[Step, float]:
+        plan = estimate(options(place), rates=rates)
+        (step,) = [one for one in plan.steps if one.stage == "encode documents"]
+        return step, taking_time(plan)["encode the log"]
+
+    (short, log), (long, same_log) = encoding(village), encoding(longer)
+    assert (short.amount, log) == (long.amount, same_log)
+    for step in (short, long):
+        square = (tiny.Words.dimension / 384) ** 2  # a model of fewer dimensions than MiniLM
+        assert step.seconds == pytest.approx(step.amount * (1 + 10 * step.tokens) * square)
+    assert 15 < long.tokens / short.tokens < 20  # two marks do not repeat
+    assert f"documents of {long.tokens:.0f} tokens" in long.units
+
+
+def test_what_the_store_has_is_not_encoded_again(
+    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
+    before, place = estimate(options(village), tmp_path / "out"), tmp_path / "log.txt"
+    log = [*tiny.log_queries()[:40], *(f"{text} again" for text in tiny.log_queries()[:30])]
+    tiny.write_lines(place, log)
+    tiny.run(village, tmp_path / "first", log=village / "log.txt")
+    after = estimate(options(village, log=str(place)), tmp_path / "out")
+    assert amounts(after)["encode the log"] == 30 + 3  # the topics that no log has are never in the shared cache
+    kept = EncodingStore(load_encoder("user"))
+    kept.ensure(list(tiny.documents().values()), "document")
+    assert amounts(before)["encode documents"] > 0
+    assert amounts(estimate(options(village), tmp_path / "out"))["encode documents"] == 0
+
+
+def test_static_vectors_need_no_model(village: Path) -> None:
+    rates = only(transformer_start=1.0, static_text=1.0)
+    choices = {"encoder": "static", "systems": (("bm25", "static"),)}
+    static, usual = estimate(options(village, **choices), rates=rates), estimate(options(village), rates=rates)
+    assert "start" not in taking_time(static) and taking_time(static)["encode the log"] == 83
+    assert taking_time(usual) == {"start": 3}  # the attacker's, the user's, and that of sentence similarity
+
+
+def test_the_index_is_counted_where_it_is_not_on_disk(
+    village: Path, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = options(village, specs=("TEM@3",))
+    assert amounts(estimate(more))["index"] == 0  # it was made for the whole run
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    assert amounts(estimate(more))["index"] == 60
+
+
+def test_a_mechanism_that_says_itself_how_much_it_sends_is_asked() -> None:
+    def drawn(mechanism: object) -> int:
+        cell = Cell(7, Setting.of(mechanism, 3))  # type: ignore[arg-type]
+        return sent_per_query(cell)
+
+    partition = make_partition(pool(), 20, STATIC)
+    assert drawn(Cover(k=20, cover=partition)) == 20
+    assert drawn(Cover(k=20, cover=partition, members=5)) == 5
+    assert drawn(qk.mechanism("Identity")) == 3
 
 
 def test_attackers_that_know_the_mechanism_cost_more(village: Path) -> None:

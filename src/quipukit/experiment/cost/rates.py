@@ -1,0 +1,37 @@
+"""How quick the parts of an experiment are: measured once, on two cores of an ordinary server.
+
+`python -m benchmarks dry_run` measures runs against what was estimated for them; docs/experiments.md has the outcome.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds of the clock for one unit of work, with two cores; a machine with more needs less for most of them."""
+
+    start: float = 3.0  # a process that loads vectors, collection and log
+    transformer_start: float = 6.0  # to import torch and load a model
+    word: float = 33e-6  # to draw one obfuscated word
+    setting: float = 0.15  # to prepare a setting, and save what it draws
+    index_word: float = 1.6e-6  # of a document, to be indexed
+    search: float = 30e-6  # one text, in a collection of few documents
+    search_document: float = 0.3e-9  # more, for each document of the collection
+    transformer_text: float = 0.6e-3  # to encode a text with MiniLM,
+    transformer_token: float = 0.2e-3  # and more for each of its tokens
+    static_text: float = 25e-6  # the same with word vectors
+    static_token: float = 3e-6
+    pair: float = 9e-9  # a query of the log compared with a centroid,
+    pair_words: float = 17e-9  # or word by word
+    pair_law: float = 0.3e-6  # or by the law of a mechanism,
+    law: float = 1.5  # which is prepared first, for each setting
+    learned: float = 8e-6  # a query of the log, by an attacker that reads its words
+    cell: float = 0.25  # a setting pooled, re-ranked and measured,
+    attacked: float = 0.05  # attacked and measured
+    guessed: float = 0.1  # or whose guesses are searched
+    report: float = 20.0  # assembled, and a page of figures drawn,
+    report_setting: float = 0.1  # more for each setting
+    sessions: float = 10.0  # times as long as one centroid takes
+
+
+TWO_CORES = Rates()
