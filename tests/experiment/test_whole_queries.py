@@ -8,6 +8,8 @@ from quipukit.covers.load import load_pool
 from quipukit.covers.make import make_partition
 from quipukit.covers.pool import QueryPool
 from quipukit.errors import QuipukitError
+from quipukit.experiment.inputs import resolve
+from quipukit.experiment.options import Options
 from quipukit.mechanisms.cover import Cover
 from quipukit.mechanisms.decoys import Decoys
 from quipukit.mechanisms.queryexp import QueryExp
@@ -80,3 +82,10 @@ def test_a_pool_can_be_completed_with_the_queries(village: Path, tmp_path: Path)
     )
     covered = result.obfuscated[result.obfuscated["mechanism"] == "Cover"].groupby("qid")["query"].agg(set)
     assert all(tiny.TOPICS[qid] in covered[qid] for qid in tiny.TOPICS)
+
+
+def test_the_pool_of_a_static_run_is_divided_by_its_own_encoder(village: Path) -> None:
+    """Otherwise the model would be loaded for the pool alone, and millions of queries would take hours."""
+    chosen = {"specs": ("Cover@5",), "log": str(village / "log.txt"), "collection": str(village), "n": 3}
+    covers = [resolve(Options(**chosen, encoder=one)).settings[0].bound for one in ("static", "static:default")]
+    assert [one.cover.description.encoder for one in covers if isinstance(one, Cover)] == ["static:default"] * 2

@@ -18,7 +18,7 @@ from quipukit.attackers.registry import check_distinct
 from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.encoders.base import Encoder
-from quipukit.encoders.load import load_encoder
+from quipukit.encoders.load import load_encoder, static_vectors
 from quipukit.errors import InputError
 from quipukit.experiment.grid import bind_grid, expand
 from quipukit.experiment.options import PLANTED, Options
@@ -170,6 +170,7 @@ def _cover(
     hiding = [one for one, cls in classes.items() if "cover" in cls.__dataclass_fields__]
     if not hiding:
         return None
+    from quipukit.covers.describe import Description
     from quipukit.covers.load import LEAF, load_partition
     from quipukit.covers.pool import BUILT_IN, QueryPool
 
@@ -186,7 +187,9 @@ def _cover(
     def show(done: float, total: float) -> None:  # a stage that has nothing to do is none
         begun()(done, total)
 
-    return load_partition(source, options.partition, leaf=min(LEAF, least), progress=show)
+    static = objects.encoder is None and static_vectors(options.encoder) is not None
+    alike = Description(f"static:{static_vectors(options.encoder)}") if static else None
+    return load_partition(source, options.partition, leaf=min(LEAF, least), description=alike, progress=show)
 
 
 def _given(options: Options, frame: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:

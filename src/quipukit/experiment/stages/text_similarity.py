@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
+from quipukit.encoders.static import StaticEncoder
 from quipukit.encoders.store import PrivateStore
 from quipukit.errors import NoClosedForm
 from quipukit.experiment.cells import Cell
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
     from quipukit.mechanisms.base import Mechanism
 
-SIMILARITY = "minilm"  # sentence similarity is defined by this model, no matter what the attacker uses
+SIMILARITY = "minilm"  # sentence similarity is defined by this model, unless the run has a static encoder
 COLUMNS = ("jaccard", "sentence_similarity", "kept_words", "verbatim", "any_verbatim", "distinct", "n_x")
 
 # Words of the queries whose law is looked up: an exact mean over some says enough, and all would take minutes.
@@ -33,7 +35,7 @@ class TextSimilarity(Stage[Cell]):
     def __init__(self, context: Context, obfuscate: "Obfuscate") -> None:
         super().__init__(context)
         self.obfuscate = obfuscate
-        self.encoder = load_encoder(SIMILARITY)
+        self.encoder = similarity_encoder(context.plan.encoder)
 
     @property
     def cells(self) -> Sequence[Cell]:
@@ -49,6 +51,14 @@ class TextSimilarity(Stage[Cell]):
             for number, cell in enumerate(missing, 1):
                 yield cell, text_similarity(self.obfuscate.sent(cell), self.plan.queries, cell.setting.bound, store)
                 progress(number, len(missing))
+
+
+def similarity_encoder(attacking: Encoder) -> Encoder:
+    """Return the encoder of sentence similarity: one model for all runs, or the static encoder of a run that has one.
+
+    Who chose static vectors chose not to wait: encoding every variant by a transformer would take most of the time.
+    """
+    return attacking if isinstance(attacking, StaticEncoder) else load_encoder(SIMILARITY)
 
 
 def text_similarity(
