@@ -165,6 +165,18 @@ def test_nearest_two_at_the_edges_of_blocks(rows):
     agree(matrix, matrix, base_of, unit(rng.standard_normal((rows, 4))), rng.gamma(4, 1, (rows, 1)))
 
 
+@pytest.mark.parametrize("points", [1, 64, 65])
+@pytest.mark.parametrize("words", [513, 1024, 2100])
+def test_words_that_are_divided_among_threads_are_found_as_if_they_were_not(monkeypatch, words, points):
+    monkeypatch.setattr(nearest, "workers", lambda: 3)
+    rng = np.random.default_rng(words + points)
+    matrix = rng.standard_normal((words, 4)).astype(np.float32)
+    matrix[-40:] = matrix[:40]  # equal ones in the first part and in the last: the first wins
+    matrix[[7, -1]] *= 100  # and long ones in both
+    base_of = rng.integers(40, size=points)
+    agree(matrix, matrix, base_of, unit(rng.standard_normal((points, 4))), rng.gamma(4, 0.02, (points, 3)))
+
+
 def test_one_word_has_no_second():
     matrix = np.array([[2.0, 1.0]], np.float32)
     found, distance = nearest.nearest_two(

@@ -166,7 +166,7 @@ def _obfuscate_pieces(
     order: NDArray[np.int32] | None,
 ) -> None:
     """Obfuscate some pieces with mechanisms that share their noise, each into rows of its own."""
-    from quipukit.vectors.nearest import nearest_two
+    from quipukit.vectors.nearest import nearest_two, norms_of
 
     first = members[0][0]
     vectors = first.vectors
@@ -182,8 +182,9 @@ def _obfuscate_pieces(
 
     noisy = base_of >= 0
     epsilons = np.array(sorted({member.epsilon for member, _ in members}))
+    norms = vectors.derived("norms", lambda: norms_of(vectors.half_norms))
     nearest, distance = nearest_two(
-        vectors.matrix, vectors.half_norms, bases, base_of[noisy], directions[noisy], radii[noisy, None] / epsilons
+        vectors.matrix, norms, bases, base_of[noisy], directions[noisy], radii[noisy, None] / epsilons
     )
     for member, chosen in members:
         column = int(np.searchsorted(epsilons, member.epsilon))

@@ -158,8 +158,8 @@ def _nearest_of(rows, more, i, e, space):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def decide(space, long_rows, slack, best, kept, kept_score, kept_count, found, distance):  # type: ignore[no-untyped-def]
-    """Find the two nearest among the candidates and the long rows, which no scan has seen."""
+def decide(space, long_rows, slack, best, kept, kept_score, kept_count, found, squares):  # type: ignore[no-untyped-def]
+    """Find the two nearest among the candidates and the long rows, which no scan has seen; write rows and squares."""
     for i in range(found.shape[0]):
         for e in range(found.shape[1]):
             bar = best[i, e, 1] - slack[i, e]
@@ -170,7 +170,7 @@ def decide(space, long_rows, slack, best, kept, kept_score, kept_count, found, d
                     keep += 1
             first, second, nearest, next_nearest = _nearest_of(kept[i, e, :keep], long_rows, i, e, space)
             found[i, e, 0], found[i, e, 1] = first, second
-            distance[i, e, 0], distance[i, e, 1] = np.sqrt(nearest), np.sqrt(next_nearest)
+            squares[i, e, 0], squares[i, e, 1] = nearest, next_nearest
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FAST)

@@ -11,6 +11,8 @@ make every word a candidate: they stand aside, and are compared in float64 with 
 than a list of candidates holds, the list is settled in float64 when it is full.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +29,18 @@ BLOCK = 512
 TILE = 512
 _KEPT = 64
 _SHARED = 256  # directions in a block, where several rows share each
+_FEW = 64  # points of which so few are divided among no threads: the words are
+_WIDE = 32_768  # words of a tile at most, where points are few
 # Rows that are handled separately: at most this many, and longer than this many times the median.
 _ASIDE, _LONG = 64, 4.0
+
+
+class Norms(NamedTuple):
+    """What a search has to know of the norms of all rows: what `norms_of` makes of their half norms, once."""
+
+    long_rows: Rows  # a few that are much longer than the others, and stand aside
+    largest: float  # norm of the others
+    halves: Singles  # half of each squared norm; infinite for long rows: no scan takes them for near
 
 
 def block_size(count: int) -> int:
@@ -45,7 +57,7 @@ def block_size(count: int) -> int:
 
 def nearest_two(
     matrix: Singles,
-    half_norms: Floats,
+    half_norms: "Floats | Norms",
     bases: Floats,
     base_of: Rows,
     directions: Floats,
@@ -65,34 +77,54 @@ def nearest_two(
     direction_of = np.arange(count) if direction_of is None else direction_of
     matrix = np.asarray(matrix)  # slicing a memory map is slow Python; a view of it is not
     radii = np.ascontiguousarray(radii, dtype=np.float64)
-    long_rows, largest, halves = _set_aside(half_norms)
+    norms = half_norms if isinstance(half_norms, Norms) else norms_of(half_norms)
     lengths = np.linalg.norm(directions, axis=1)[direction_of][:, None]
     reach = np.linalg.norm(bases, axis=1)[base_of][:, None] + radii * lengths
-    slack = 2 * error_bound(dimension) * (reach + largest) * largest
-    found = np.empty((count, radii.shape[1], 2), np.int64)
-    distance = np.empty((count, radii.shape[1], 2), np.float64)
-
+    slack = 2 * error_bound(dimension) * (reach + norms.largest) * norms.largest
     # Where directions are shared, a block is wide in rows and still narrow in directions.
     block = block_size(count) if not shared else -(-count // max(1, len(directions))) * _SHARED
+    shards = [slice(0, len(matrix))]
+    if count <= _FEW:
+        # Each thread would read all words for its share of the points; so each takes a share of the words.
+        block, share = max(1, count), -(-len(matrix) // (workers() * TILE)) * TILE
+        shards = [slice(start, min(start + share, len(matrix))) for start in range(0, len(matrix), max(1, share))]
+    found = np.empty((len(shards), count, radii.shape[1], 2), np.int64)
+    squares = np.empty((len(shards), count, radii.shape[1], 2), np.float64)
 
-    def search(start: int) -> None:
-        part = slice(start, min(start + block, count))
+    def search(task: tuple[int, int]) -> None:
+        number, start = task
+        part, words = slice(start, min(start + block, count)), shards[number]
         used, local = np.unique(base_of[part], return_inverse=True)
         ways, way_of = np.unique(direction_of[part], return_inverse=True)
-        space = (matrix, bases[used], local, directions[ways], radii[part], way_of)
-        _search_block(space, halves, long_rows, slack[part], shared, found[part], distance[part])
+        space = (matrix[words], bases[used], local, directions[ways], radii[part], way_of)
+        own = found[number, part], squares[number, part]
+        _search_block(space, _norms_within(norms, words), slack[part], shared, *own)
+        own[0][own[0] >= 0] += words.start
 
-    in_threads(search, range(0, count, block))
-    return found, distance
+    in_threads(search, [(number, start) for number in range(len(shards)) for start in range(0, count, block)])
+    nearest, square = _nearest_of_shards(found, squares) if len(shards) > 1 else (found[0], squares[0])
+    return nearest, np.sqrt(square)
+
+
+def _norms_within(norms: Norms, words: slice) -> Norms:
+    own = norms.long_rows[(norms.long_rows >= words.start) & (norms.long_rows < words.stop)]
+    return Norms(own - words.start, norms.largest, norms.halves[words])
+
+
+def _nearest_of_shards(found: Rows, squares: Floats) -> tuple[Rows, Floats]:
+    """Return the two nearest of what each part of the words has found, by increasing (distance, row)."""
+    rows = np.concatenate(list(found), axis=-1)
+    square = np.concatenate(list(squares), axis=-1)
+    # Where a part has one word only, its second is row -1, at distance infinity: after all others.
+    order = np.lexsort((np.where(rows < 0, np.iinfo(np.int64).max, rows), square))[..., :2]
+    return np.take_along_axis(rows, order, -1), np.take_along_axis(square, order, -1)
 
 
 # What is searched (matrix), and the points: bases, the base of each, directions, radii, the direction of each.
 _Space = tuple[Singles, Floats, Rows, Floats, Floats, Rows]
 
 
-def _search_block(
-    space: _Space, halves: Singles, long_rows: Rows, slack: Floats, shared: bool, found: Rows, distance: Floats
-) -> None:
+def _search_block(space: _Space, norms: Norms, slack: Floats, shared: bool, found: Rows, squares: Floats) -> None:
     matrix, bases, base_of, directions, radii, direction_of = space
     count, sweep = radii.shape
     if sweep == 1 and not shared:
@@ -102,31 +134,29 @@ def _search_block(
         space = (matrix, bases, base_of, directions, radii, direction_of)
     # One product for both: a narrow one of its own for the few bases would cost as much as a wide one.
     stacked = np.concatenate([directions, bases]).astype(np.float32)
-    buffer = np.empty(len(stacked) * TILE, np.float32)
+    width = min(_WIDE, max(TILE, BLOCK * TILE // len(stacked) // TILE * TILE))
+    buffer = np.empty(len(stacked) * width, np.float32)
     single_radii, single_slack = radii.astype(np.float32), np.nextafter(slack.astype(np.float32), np.float32(np.inf))
     best = np.full((count, sweep, 2), -np.inf, np.float32)
     kept = np.empty((count, sweep, _KEPT), np.int64)
     kept_score = np.empty((count, sweep, _KEPT), np.float32)
     kept_count = np.zeros((count, sweep), np.int64)
     candidates = (single_slack, best, kept, kept_score, kept_count)
-    for start in range(0, len(matrix), TILE):
-        tile = matrix[start : start + TILE]
+    for start in range(0, len(matrix), width):
+        tile = matrix[start : start + width]
         scores = buffer[: len(stacked) * len(tile)].reshape(len(stacked), len(tile))
         np.matmul(stacked, tile.T, out=scores)
         slopes, offsets = scores[: len(directions)], scores[len(directions) :]
-        offsets -= halves[start : start + TILE]
+        offsets -= norms.halves[start : start + width]
         kernels.scan(offsets, slopes, start, space, single_radii, *candidates)
-    kernels.decide(space, long_rows, *candidates, found, distance)
+    kernels.decide(space, norms.long_rows, *candidates, found, squares)
 
 
-def _set_aside(half_norms: Floats) -> tuple[Rows, float, Singles]:
-    """Return the few rows that are much longer than the others, the norm of the longest of the others, and halves.
-
-    Half norms are returned in float32, infinite for the rows that stand aside: no scan takes them for near.
-    """
+def norms_of(half_norms: Floats) -> Norms:
+    """Set the few rows aside that are much longer than the others."""
     halves = half_norms.astype(np.float32)
     if not len(halves):
-        return np.empty(0, np.int64), 0.0, halves
+        return Norms(np.empty(0, np.int64), 0.0, halves)
     # Half norms are squares: four times the length is sixteen times the square.
     limit = _LONG**2 * float(np.median(half_norms))
     long_rows = np.flatnonzero(half_norms > limit)
@@ -134,7 +164,7 @@ def _set_aside(half_norms: Floats) -> tuple[Rows, float, Singles]:
         long_rows = np.sort(long_rows[np.argsort(half_norms[long_rows], kind="stable")[-_ASIDE:]])
     halves[long_rows] = np.inf
     rest = np.where(np.isinf(halves), 0.0, half_norms)
-    return long_rows, float(np.sqrt(2 * rest.max())), halves
+    return Norms(long_rows, float(np.sqrt(2 * rest.max())), halves)
 
 
 # --- distances to all words -------------------------------------------------------------------------------------
@@ -161,7 +191,7 @@ def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
     """Find the k rows nearest to each point, by increasing (distance, row); -1 fills up where rows are too few."""
     count, dimension = points.shape
     matrix = np.asarray(matrix)
-    long_rows, largest, halves = _set_aside(half_norms)
+    long_rows, largest, halves = norms_of(half_norms)
     slack = 2 * error_bound(dimension) * (np.linalg.norm(points, axis=1) + largest) * largest
     slack = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
     singles = points.astype(np.float32)
