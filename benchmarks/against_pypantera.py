@@ -23,7 +23,7 @@ PEER = "pypantera==1.0.2"
 # What its four mechanisms import; the rest of what it declares is for training embeddings and for its scripts.
 PEER_NEEDS = ("numpy", "pandas", "scipy")
 MECHANISMS = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl")
-ONE, SWEEP = Target(300), Target(1500)
+ONE, SWEEP, INTERACTIVE = Target(300), Target(1500), Target(50)
 
 
 def run(quick: bool) -> list[Line]:
@@ -96,7 +96,7 @@ class Job:
     what: str
     epsilons: tuple[float, ...]
     variants: int
-    noise: str
+    noise: str  # or "interactive": one query at a time, with noise from the operating system
     target: Target | None
 
 
@@ -106,6 +106,7 @@ def _jobs(quick: bool) -> list[Job]:
         Job("one epsilon, independent", (10.0,), many, "independent", None if quick else ONE),
         Job("ten epsilons, common", GRID, many, "common", None if quick else SWEEP),
         Job("one epsilon, one variant", (10.0,), 1, "independent", None),
+        Job("one query, as it is typed", (10.0,), 1, "interactive", INTERACTIVE),
     ]
 
 
@@ -148,6 +149,13 @@ def _ours(vectors: Any, queries: dict[str, str], mechanism: str, job: Job, seed:
     import quipukit as qk
 
     tables = []
+
+    if job.noise == "interactive":
+        bound = qk.mechanism(f"{mechanism}@{job.epsilons[0]:g}", vectors=vectors)
+        text = next(iter(queries.values()))
+        sent: list[str] = []
+        taken = median([seconds(lambda: sent.append(bound.obfuscate(text)[0])) for _ in range(15)])
+        return taken / len(sent[0].split())
 
     def work() -> None:
         specs = [f"{mechanism}@{epsilon:g}" for epsilon in job.epsilons]

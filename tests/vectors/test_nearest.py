@@ -169,6 +169,7 @@ def test_nearest_two_at_the_edges_of_blocks(rows):
 @pytest.mark.parametrize("words", [513, 1024, 2100])
 def test_words_that_are_divided_among_threads_are_found_as_if_they_were_not(monkeypatch, words, points):
     monkeypatch.setattr(nearest, "workers", lambda: 3)
+    monkeypatch.setattr(nearest, "_SHARE", 1)
     rng = np.random.default_rng(words + points)
     matrix = rng.standard_normal((words, 4)).astype(np.float32)
     matrix[-40:] = matrix[:40]  # equal ones in the first part and in the last: the first wins

@@ -30,6 +30,7 @@ TILE = 512
 _KEPT = 64
 _SHARED = 256  # directions in a block, where several rows share each
 _FEW = 64  # points of which so few are divided among no threads: the words are
+_SHARE = 1 << 21  # numbers of a share of the words at least: to begin a thread takes as long as to read a million
 _WIDE = 32_768  # words of a tile at most, where points are few
 # Rows that are handled separately: at most this many, and longer than this many times the median.
 _ASIDE, _LONG = 64, 4.0
@@ -86,7 +87,8 @@ def nearest_two(
     shards = [slice(0, len(matrix))]
     if count <= _FEW:
         # Each thread would read all words for its share of the points; so each takes a share of the words.
-        block, share = max(1, count), -(-len(matrix) // (workers() * TILE)) * TILE
+        threads = min(workers(), max(1, matrix.size // _SHARE))
+        block, share = max(1, count), -(-len(matrix) // (threads * TILE)) * TILE
         shards = [slice(start, min(start + share, len(matrix))) for start in range(0, len(matrix), max(1, share))]
     found = np.empty((len(shards), count, radii.shape[1], 2), np.int64)
     squares = np.empty((len(shards), count, radii.shape[1], 2), np.float64)
