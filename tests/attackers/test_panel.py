@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from quipukit.attackers import checks, found
 from quipukit.attackers.attack import attack
 from quipukit.attackers.base import KnownLog, KnownSetting, Sent
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.quia import QuIA
+from quipukit.attackers.task import Task
 from quipukit.encoders.base import similarities
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError
@@ -150,6 +152,29 @@ def test_of_level_guesses_none_is_preferred_for_its_place_in_the_log() -> None:
         first, last = (Panel(attackers, QueryLog.of(order)).guesses(sent, asked, 1) for order in (texts, texts[::-1]))
         assert first["query"].tolist() == last["query"].tolist()
         assert first["hit"].sum() <= 10  # by lot 3 of 60; more than 10 with probability 2e-4; the first of the log: 60
+
+
+@pytest.mark.parametrize("completed", [True, False])
+def test_ranks_with_first_guesses_are_the_ranks_and_the_first_of_the_guesses(completed: bool) -> None:
+    """Many are level; without completion some originals are not in the log, and are guessed all the same."""
+    rng = np.random.default_rng(6)
+    words = [f"w{number}" for number in range(12)]
+    queries = pd.DataFrame({"qid": list("abcdefgh"), "query": [" ".join(rng.choice(words, 2)) for _ in range(8)]})
+    log = QueryLog.of([" ".join(rng.choice(words, 2)) for _ in range(60)])
+    log = log.completed(queries["query"].tolist()) if completed else log
+    sent = sent_by(CMP=(5.0, {qid: rng.choice(words, 2).tolist() for qid in "abcdefg"}))  # nothing for the last
+    panel = Panel([Overlap(), QuIA(encoder=Bag()), SlowQuIA(encoder=Bag())], log)
+    task = Task.of(sent, queries, log)
+    assert (task.targets < 0).any() != completed
+    ranks, guesses = panel.ranks_and_guesses(task)
+    pd.testing.assert_frame_equal(ranks, panel.ranks(sent, queries))
+    wanted = panel.guesses(sent, queries, 1)
+    assert (
+        guesses[["attacker", "qid", "query"]].to_numpy().tolist()
+        == wanted[["attacker", "qid", "query"]].to_numpy().tolist()
+    )
+    assert found.Found.none(np.arange(3), 5).first.tolist() == [-1] * 5
+    assert checks.checked_scores(panel.attackers[0], [1.0, 3.0, 2.0], 3)[1] == (1.0, 3.0)
 
 
 def test_every_attacker_has_its_rows_and_is_told_apart_by_its_spec() -> None:

@@ -137,6 +137,20 @@ def test_best_rows_are_the_top_of_the_sorted_log(monkeypatch):
     assert rows[-1, :2].tolist() == [3, 40]
 
 
+@pytest.mark.parametrize("top", [1, 5, 30, 200])
+def test_best_rows_are_those_of_a_full_sort(monkeypatch, top):
+    monkeypatch.setattr(ranks, "_SLAB", 17)
+    monkeypatch.setattr(ranks, "_CENTERS", 3)
+    rng = np.random.default_rng(top)
+    log = rng.integers(-1, 2, (120, 3)).astype(np.float32)  # many are equal, and some are 0
+    centroids = rng.integers(-1, 2, (8, 3)).astype(float)
+    turns = rng.permutation(120)
+    rows, _ = best_rows(centroids, lambda a, b: log[a:b], turns, top)
+    similarity = np.round(unit(centroids) @ unit(log).T, 12)
+    wanted = [np.lexsort((turns, -own))[:top] for own in similarity]
+    np.testing.assert_array_equal(rows, wanted)
+
+
 @pytest.mark.heavy
 def test_counting_in_other_processes_changes_nothing(monkeypatch):
     monkeypatch.setattr(ranks, "_SLAB", 16)

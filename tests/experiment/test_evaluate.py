@@ -315,7 +315,6 @@ def test_stages_are_told_in_order_and_progress_never_exceeds_the_total(village: 
         "measuring risk",
         "guessing the examples",
         "comparing texts",
-        "guessing (QuIA)",
         "re-ranking for the guesses (user)",
         "assembling the result",
     ]

@@ -28,7 +28,19 @@ from tests.experiment import tiny
 from tests.experiment.conftest import SMALL, Whole
 
 Saved = Callable[[], dict[str, int]]
-TABLES = ("notes", "obfuscated", "pool", "utility", "ceiling", "ranks", "risk", "text_similarity", "guesses", "need")
+TABLES = (
+    "notes",
+    "obfuscated",
+    "pool",
+    "utility",
+    "ceiling",
+    "first_guesses",
+    "ranks",
+    "risk",
+    "text_similarity",
+    "guesses",
+    "need",
+)
 
 
 def same(one: pd.DataFrame, other: pd.DataFrame) -> None:

@@ -25,7 +25,7 @@ Saved = Callable[[], dict[str, int]]
 
 
 def everything(cells: int) -> dict[str, int]:
-    one_each = dict.fromkeys(("notes", "obfuscated", "ranks", "text_similarity", "guesses"), cells)
+    one_each = dict.fromkeys(("notes", "obfuscated", "first_guesses", "ranks", "text_similarity", "guesses"), cells)
     return one_each | dict.fromkeys(("pool", "utility", "ceiling", "need"), cells * SYSTEMS)
 
 
@@ -73,7 +73,7 @@ def change_document(folder: Path) -> None:
         # Random too: another text under the same id has noise of its own.
         (change_topic, everything(CELLS)),
         (change_judgment, dict.fromkeys(("utility", "ceiling", "need"), CELLS * SYSTEMS)),
-        (change_log, {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),
+        (change_log, {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS}),
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
             change_vectors,
@@ -140,7 +140,10 @@ def test_an_input_that_moved_costs_nothing(whole: Whole, finished: Path, changed
 @pytest.mark.parametrize(
     ("role", "again"),
     [
-        ("attacker", {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # the same ranks again: the risks stand
+        (
+            "attacker",
+            {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS},
+        ),  # the same ranks again: the risks stand
         ("user", {"utility": CELLS, "ceiling": CELLS, "need": CELLS}),  # a guess is re-ranked by the user's model
         ("meaning", {"text_similarity": CELLS, "need": CELLS}),
     ],
@@ -176,7 +179,10 @@ def test_another_model_of_the_search_system_is_noticed(
     ("stage", "again"),
     [
         ("obfuscate", {"notes": CELLS, "obfuscated": CELLS}),  # the same texts again: what follows stands
-        ("attack", {"ranks": CELLS, "guesses": CELLS, "need": CELLS}),  # the same ranks again: the risks stand
+        (
+            "attack",
+            {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS},
+        ),  # the same ranks again: the risks stand
         pytest.param("risk", {"risk": CELLS}, marks=pytest.mark.slow),
         pytest.param("guesses", {"guesses": CELLS}, marks=pytest.mark.slow),
         pytest.param("retrieve", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
@@ -265,7 +271,7 @@ def test_objects_may_change_as_files_may(village: Path, tmp_path: Path, saved: S
     tiny.run(village, log=["bread", "butter", "frost on apple blossom"], **choices)
     counts = saved()
     assert counts["ranks"] == counts["guesses"] == counts["need"] == 3
-    assert set(counts) == {"ranks", "risk", "guesses", "need"}
+    assert set(counts) == {"first_guesses", "ranks", "risk", "guesses", "need"}
 
 
 def test_attackers_that_know_the_mechanism_depend_on_its_law(

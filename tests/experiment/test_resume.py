@@ -22,8 +22,8 @@ from quipukit.results import TABLES, Result
 from tests.experiment import killing, tiny
 from tests.experiment.conftest import SMALL, Whole, slowly, undisturbed
 
-# experiment.json; ten artifacts per cell, each with its record; the tables, their checksums, manifest, timings.
-FILES = 2 * 10 * tiny.CELLS
+# experiment.json; eleven artifacts per cell, each with its record; the tables, their checksums, manifest, timings.
+FILES = 2 * 11 * tiny.CELLS
 WRITES = 1 + FILES + len(TABLES) + 3
 MANIFEST = 1 + FILES + len(TABLES) + 1
 
@@ -170,7 +170,19 @@ def test_another_seed_is_another_result(village: Path, small: Whole, tmp_path: P
     assert {"obfuscated.parquet", "ranks.parquet", "scores.parquet", "manifest.json"} <= differing
 
 
-STAGES = ("notes", "obfuscated", "pool", "utility", "ceiling", "ranks", "risk", "text_similarity", "guesses", "need")
+STAGES = (
+    "notes",
+    "obfuscated",
+    "pool",
+    "utility",
+    "ceiling",
+    "first_guesses",
+    "ranks",
+    "risk",
+    "text_similarity",
+    "guesses",
+    "need",
+)
 
 
 @pytest.mark.parametrize("chosen", [STAGES, *slowly(*((stage,) for stage in STAGES))], ids="+".join)
@@ -181,8 +193,9 @@ def test_truncated_artifacts_are_made_again_and_nothing_else(
         artifact = sorted(finished.glob(f"artifacts/{stage}/*.parquet"))[2]
         os.truncate(artifact, artifact.stat().st_size * 2 // 3)
     assert tiny.run(village, finished).digest == whole.result.digest
-    pair = {"notes", "obfuscated"}  # which are made together
-    assert saved() == dict.fromkeys({*chosen} | (pair if pair & {*chosen} else set()), 1)
+    together = ({"notes", "obfuscated"}, {"first_guesses", "ranks"})
+    made = {*chosen}.union(*(pair for pair in together if pair & {*chosen}))
+    assert saved() == dict.fromkeys(made, 1)
     assert tiny.result_files(finished) == whole.files
 
 
@@ -192,7 +205,7 @@ def test_a_lost_artifact_is_made_again_and_nothing_else(
 ) -> None:
     sorted(finished.glob("artifacts/ranks/*.parquet"))[0].unlink()
     tiny.run(village, finished)
-    assert saved() == {"ranks": 1}
+    assert saved() == {"first_guesses": 1, "ranks": 1}
     assert tiny.result_files(finished) == whole.files
 
 

@@ -17,6 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.checks import check_log_vectors, checked_scores, checked_vectors
+from quipukit.attackers.found import Found, ranked
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.recent import at_once
@@ -26,7 +28,7 @@ from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.texts import alphabetical, kept
 from quipukit.attackers.ties import best as best_places
-from quipukit.attackers.ties import count, extremes
+from quipukit.attackers.ties import count
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
@@ -123,7 +125,7 @@ class Panel:
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
                 attacker.prepare(self._known.copied(), part_of(progress, number * rows, rows, len(chosen) * rows))
-                _check_log_vectors(attacker)
+                check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
     def encode(
@@ -165,8 +167,33 @@ class Panel:
         self.prepare(names=names)
         chosen = self._named(names)
         counts = self._counts(chosen, task, progress, executor)
-        tables = [_ranked(attacker, task, *found) for attacker, found in zip(chosen, counts, strict=True)]
+        tables = [ranked(attacker, task, found) for attacker, found in zip(chosen, counts, strict=True)]
         return RANKS.check(pd.concat(tables, ignore_index=True))
+
+    def ranks_and_guesses(
+        self,
+        task: Task,
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        executor: Executor | None = None,
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the ranks of a task, and the first of each attacker's `guesses`: (setting, attacker, qid, query).
+
+        Together they take hardly more than the ranks alone: both need the scores of the whole log.
+        """
+        self.prepare(names=names)
+        ranks, guesses = [], []
+        chosen = self._named(names)
+        for attacker, found in zip(chosen, self._counts(chosen, task, progress, executor, guess=True), strict=True):
+            ranks.append(ranked(attacker, task, found))
+            first = found.first
+            unknown = np.flatnonzero(first < 0)  # the original is not in the log, so nothing was counted
+            if len(unknown):
+                sent = task.sent_to(attacker, self._mechanisms)
+                first[unknown] = self._best(attacker, [sent[place] for place in unknown], 1)[0][:, 0]
+            texts = [self.log.texts[row] for row in first.tolist()]
+            guesses.append(task.groups[list(GROUP)].assign(attacker=repr(attacker.spec), query=texts))
+        return RANKS.check(pd.concat(ranks, ignore_index=True)), pd.concat(guesses, ignore_index=True)
 
     def guesses(
         self, obfuscated: pd.DataFrame, queries: pd.DataFrame, top: int = 10, names: Sequence[str] | None = None
@@ -201,22 +228,29 @@ class Panel:
         return [known[name] for name in (self.names if names is None else names)]
 
     def _counts(
-        self, chosen: Sequence[Attacker], task: Task, progress: Progress | None, executor: Executor | None
-    ) -> list[tuple[Rows, Rows]]:
-        """Return for each attacker how many other rows come before each target, and how many stand level with it."""
+        self,
+        chosen: Sequence[Attacker],
+        task: Task,
+        progress: Progress | None,
+        executor: Executor | None,
+        guess: bool = False,
+    ) -> list[Found]:
+        """Return what each attacker finds for every target; with ``guess`` also its first guess, where it scores."""
         there = np.flatnonzero(task.targets >= 0)
         targets = task.targets[there]
-        found = [(np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)) for _ in chosen]
+        found = [Found.none(there, len(task.targets)) for _ in chosen]
         scored = []
         for number, attacker in enumerate(chosen):
             seen = task.sent_to(attacker, self._mechanisms)
             sent = [seen[place] for place in there]
-            vectors = _checked_vectors(attacker, sent)
+            vectors = checked_vectors(attacker, sent)
             if vectors is None or not sent:
                 scored.append((number, attacker, sent))
             else:
                 part = part_of(progress, number * len(there), len(there), len(chosen) * len(there))
-                found[number] = self._counts_by_vectors(attacker, vectors, targets, part, executor)
+                found[number].better[:], found[number].tied[:] = self._counts_by_vectors(
+                    attacker, vectors, targets, part, executor
+                )
         # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
         # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
         alike = [one for one in scored if one[1].knows == "log"]
@@ -225,7 +259,7 @@ class Panel:
         for attackers, step in [*rounds, *([(alike, at_once(len(self.log)))] if alike else [])]:
             part = part_of(progress, done * len(there), len(attackers) * len(there), len(chosen) * len(there))
             done += len(attackers)
-            self._count_scores(attackers, self._places[targets].tolist(), step, found, part)
+            self._count_scores(attackers, self._places[targets].tolist(), step, found, part, guess)
         return found
 
     def _count_scores(
@@ -233,28 +267,31 @@ class Panel:
         attackers: "Sequence[tuple[int, Attacker, Sequence[Sent]]]",
         places: Sequence[int],  # of the targets in the attackers' order: to put every score into ours takes longer
         step: int,
-        found: "Sequence[tuple[Rows, Rows]]",
+        found: Sequence[Found],
         progress: Progress | None,
+        guess: bool,
     ) -> None:
         """Count for attackers that score every row, ``step`` sets of texts at a time."""
         held = at_once(len(self.log))
 
-        def counting(attacker: Attacker) -> Callable[[tuple[Any, int]], tuple[int, int]]:
-            def counted(pair: tuple[Any, int]) -> tuple[int, int]:
-                scores, limits = self._checked(attacker, pair[0])
-                return count(scores, pair[1], limits)
+        def counting(attacker: Attacker) -> Callable[[tuple[Any, int]], tuple[int, int, int]]:
+            def counted(pair: tuple[Any, int]) -> tuple[int, int, int]:
+                scores, limits = checked_scores(attacker, pair[0], len(self.log))
+                first = int(self._rows[best_places(scores, self._lots, 1, limits)[0]]) if guess else -1
+                return *count(scores, pair[1], limits), first
 
             return counted
 
         for start in range(0, len(places), step):
             for turn, (number, attacker, sent) in enumerate(attackers):
-                better, tied = found[number]
+                own = found[number]
                 some = attacker.scores_of(sent[start : start + step])
                 for first in range(start, min(start + step, len(places)), held):
                     scores = list(itertools.islice(some, held))
                     last = min(first + held, start + step, len(places))
                     counted = in_threads(counting(attacker), zip(scores, places[first:last], strict=True))
-                    better[first:last], tied[first:last] = zip(*counted, strict=True)
+                    own.better[first:last], own.tied[first:last], rows = zip(*counted, strict=True)
+                    own.first[own.there[first:last]] = rows
                     if progress:
                         within = turn * min(step, len(places) - start) + last - start
                         progress(start * len(attackers) + within, len(places) * len(attackers))
@@ -273,32 +310,33 @@ class Panel:
         """Return the rows of the highest scores and these scores, one line for each."""
         if not sent:
             return np.empty((0, 0), np.int64), np.empty((0, 0))
-        vectors = _checked_vectors(attacker, sent)
+        vectors = checked_vectors(attacker, sent)
         if vectors is not None:
             return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), self._turns, top)
         rows, best = [], []
         for scored in attacker.scores_of(sent):
-            scores = self._checked(attacker, scored)[0][self._places]
+            scores = checked_scores(attacker, scored, len(self.log))[0][self._places]
             order = best_places(scores, self._turns, top)
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
 
     @functools.cached_property
-    def _turns(self) -> Rows:
-        """Return for every row of our log when it is its turn among rows of equal scores: by lot, from what it says."""
-        return np.random.default_rng(0).permutation(len(self.log))[self._places]
+    def _lots(self) -> Rows:
+        """Return for every row of the attackers' log when it is its turn among rows of equal scores."""
+        return np.random.default_rng(0).permutation(len(self.log))
 
-    def _checked(self, attacker: Attacker, scored: Any) -> tuple[Floats, tuple[float, float]]:
-        """Return scores in the order of the attackers' log, one for every row, and the lowest and the highest."""
-        scores = np.asarray(scored, np.float64)
-        limits = extremes(scores) if scores.shape == (len(self.log),) else (np.nan, np.nan)
-        if not np.isfinite(limits).all():
-            raise InputError(
-                f"the attacker {attacker.spec!r} gave no finite score for each of the {len(self.log):,} rows of "
-                "the log; scores() must return one number per row."
-            )
-        return scores, limits
+    @functools.cached_property
+    def _turns(self) -> Rows:
+        """Return the same for every row of our log: by lot, from what it says."""
+        return self._lots[self._places]
+
+    @functools.cached_property
+    def _rows(self) -> Rows:
+        """Return for every row of the attackers' log which of ours it is."""
+        rows = room((len(self.log),), np.int64)
+        rows[self._places] = np.arange(len(self.log))
+        return rows
 
     def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
         """Return the vectors of some rows of our log."""
@@ -306,34 +344,6 @@ class Panel:
         if vectors is None or len(vectors) != len(self.log):
             raise InputError(f"the attacker {attacker.spec!r} has sent_vectors() but no log_vectors, one per row.")
         return vectors[self._places[start:stop]]
-
-
-def _ranked(attacker: Attacker, task: Task, better: Rows, tied: Rows) -> pd.DataFrame:
-    """Return the ranks of an attacker, of which counts are known where the original is in the log."""
-    ranked = task.groups[task.targets >= 0].assign(better=better, tied=tied)
-    table = task.asked.merge(ranked, on=list(GROUP), how="left").fillna({"better": -1, "tied": 0})
-    log_rank = np.where(table["better"] >= 0, table["better"] + 1 + table["tied"] / 2, np.inf)
-    return table.assign(attacker=repr(attacker.spec), log_rank=log_rank)
-
-
-def _check_log_vectors(attacker: Attacker) -> None:
-    vectors = attacker.log_vectors
-    # Encodings were checked when they were made.
-    if isinstance(vectors, np.ndarray) and not np.isfinite(vectors).all():
-        raise InputError(
-            f"the attacker {attacker.spec!r} has log_vectors that are not finite; check how it makes them."
-        )
-
-
-def _checked_vectors(attacker: Attacker, sent: Sequence[Sent]) -> Floats | None:
-    """Return an attacker's vectors for what was sent; one that is not finite would tie with the whole log."""
-    vectors = attacker.sent_vectors(sent)
-    if vectors is not None and (len(vectors) != len(sent) or not np.isfinite(vectors).all()):
-        raise InputError(
-            f"the attacker {attacker.spec!r} gave no finite vector for each of {len(sent):,}; sent_vectors() must "
-            "return one row for each."
-        )
-    return vectors
 
 
 def _in_memory(encoder: Encoder) -> PrivateStore:

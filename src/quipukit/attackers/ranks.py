@@ -227,21 +227,43 @@ def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], turns:
     """
     centers = _unit(centroids)
     # Some centers after the other, for each part of the log: similarities to all would grow with their number.
-    blocks = [slice(start, start + _CENTERS) for start in range(0, max(1, len(centers)), _CENTERS)]
-    best = [(np.empty((len(centers[block]), 0), np.int64), np.empty((len(centers[block]), 0))) for block in blocks]
+    blocks = [_Best(centers[start : start + _CENTERS], turns, top) for start in range(0, len(centers), _CENTERS)]
     for start in range(0, len(turns), _SLAB):
         slab = _unit(log_rows(start, min(start + _SLAB, len(turns))))
-        for place, block in enumerate(blocks):
-            rows, scores = best[place]
-            numbers = np.broadcast_to(np.arange(start, start + len(slab)), (len(rows), len(slab)))
-            scores = np.concatenate([scores, centers[block] @ slab.T], axis=1)
-            rows = np.concatenate([rows, numbers], axis=1)
-            # Rounding apart, equal similarities are ties.
-            order = np.lexsort((turns[rows], -np.round(scores, 12)), axis=1)[:, :top]
-            best[place] = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
-    rows, scores = (np.concatenate(parts) for parts in zip(*best, strict=True))
+        for block in blocks:
+            block.look(start, slab)
+    shape = (len(centers), min(top, len(turns)))
+    rows = np.concatenate([block.rows.reshape(-1, shape[1]) for block in blocks] or [np.empty(shape, np.int64)])
+    scores = np.empty(shape)
     for number, center in enumerate(centers):
         # The last bits of a product depend on its shape. One row at a time: the same for any other rows in the batch.
         vectors = [_unit(log_rows(row, row + 1))[0] for row in rows[number].tolist()]
         scores[number] = [float((center * vector).sum()) for vector in vectors]
     return rows, scores
+
+
+class _Best:
+    """The rows that are most similar to some centers, of those looked at so far."""
+
+    def __init__(self, centers: Floats, turns: Rows, top: int) -> None:
+        self._centers, self._turns, self._top = centers, turns, top
+        self._of, self.rows, self._scores = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        self._bars = np.full(len(centers), -np.inf)  # what a row has to reach
+
+    def look(self, start: int, slab: Floats) -> None:
+        """Compare the centers with further rows: few of them reach the best so far, and only these are sorted."""
+        scores, top, bars = self._centers @ slab.T, self._top, self._bars
+        if not np.isfinite(bars).all() and top < len(slab):
+            first = len(slab) - top
+            bars = np.maximum(bars, np.partition(scores, first, axis=1)[:, first] - 2 * EQUAL)
+        of, column = np.nonzero(scores >= bars[:, None])
+        of, rows = np.concatenate([self._of, of]), np.concatenate([self.rows, start + column])
+        found = np.concatenate([self._scores, scores[of[len(self._of) :], column]])
+        # Rounding apart, equal similarities are ties.
+        order = np.lexsort((self._turns[rows], -np.round(found, 12), of))
+        of, rows, found = of[order], rows[order], found[order]
+        kept = np.arange(len(of)) - np.searchsorted(of, of) < top
+        self._of, self.rows, self._scores = of[kept], rows[kept], found[kept]
+        ends = np.searchsorted(self._of, np.arange(len(self._bars)), side="right")
+        full = np.bincount(self._of, minlength=len(self._bars)) >= top
+        self._bars[full] = self._scores[ends[full] - 1] - 2 * EQUAL

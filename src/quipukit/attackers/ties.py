@@ -50,15 +50,19 @@ def extremes(scores: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def best(scores: Floats, turns: NDArray[np.int64], top: int) -> NDArray[np.int64]:
+def best(
+    scores: Floats, turns: NDArray[np.int64], top: int, limits: tuple[float, float] | None = None
+) -> NDArray[np.int64]:
     """Return the places of the ``top`` highest scores; of equal ones those first whose turn is earlier.
+
+    ``limits`` are the lowest and the highest score, where they are known.
 
     >>> best(np.array([0.1, 0.1 + 0.2, 0.3, 0.2]), np.array([0, 3, 2, 1]), 3).tolist()
     [2, 1, 3]
     """
-    limits, some = extremes(scores), np.arange(len(scores))
+    limits, some = limits or extremes(scores), np.arange(len(scores))
     if top < len(scores):
-        last = float(np.partition(scores, len(scores) - top)[len(scores) - top])
+        last = limits[1] if top == 1 else float(np.partition(scores, len(scores) - top)[len(scores) - top])
         some = np.flatnonzero(scores >= last - 4 * _tolerance(limits, last))
     chosen: NDArray[np.int64] = some[np.lexsort((turns[some], -_rounded(scores[some], limits)))[:top]]
     return chosen

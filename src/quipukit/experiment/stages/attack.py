@@ -10,6 +10,7 @@ import pandas as pd
 
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.panel import Panel
+from quipukit.attackers.task import Task
 from quipukit.experiment.artifacts import key_of
 from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
 
 
+_GUESSED = ["qid", "query"]
+
+
 class Attack(Stage[AttackCell]):
-    """Caches `quipukit.attack`: the rank of every original, as one attacker sees it."""
+    """Caches `quipukit.attack`: the rank of every original, as one attacker sees it, and the first of its guesses."""
 
     name = "attack"
-    tables = ("ranks",)
+    tables = ("first_guesses", "ranks")
 
     def __init__(self, context: Context, obfuscate: "Obfuscate") -> None:
         super().__init__(context)
@@ -69,9 +73,14 @@ class Attack(Stage[AttackCell]):
     def _states(self) -> list[str]:
         return [state_hash(one) for one in self.plan.attackers]  # not the panel's: they change as they learn the log
 
-    def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
+    def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, tuple[pd.DataFrame, pd.DataFrame]]]:
         for batch in self.batches(missing):
             yield from self._ranked(batch)
+
+    def first_guesses(self, cell: AttackCell) -> dict[str, str]:
+        """Return by query what an attacker would guess first; a query for which nothing was sent has no guess."""
+        guesses = self.load(cell, "first_guesses")
+        return dict(zip(guesses["qid"], guesses["query"], strict=True))
 
     def batches(self, missing: Sequence[AttackCell], title: str = "ranking the log") -> "Iterator[Batch]":
         """Iterate over the work: cells and attackers that are ranked together, with all encoded that they need."""
@@ -116,21 +125,15 @@ class Attack(Stage[AttackCell]):
                 part = progress if len(batches) == 1 else part_of(progress, number * count, count, len(batches) * count)
                 self.panel.encode(list(texts), part, [name])
 
-    def _ranked(self, batch: "Batch") -> Iterator[tuple[AttackCell, pd.DataFrame]]:
-        """Iterate over the ranks of every cell, as each attacker of a batch sees it."""
+    def _ranked(self, batch: "Batch") -> Iterator[tuple[AttackCell, tuple[pd.DataFrame, pd.DataFrame]]]:
+        """Iterate over the guesses and ranks of every cell, as each attacker of a batch sees it."""
         names = [self.panel.names[number] for number in batch.attackers]
-        ranks = self.panel.ranks(
-            self.sent_by(batch.cells),
-            self.plan.queries,
-            settings=batch.settings,
-            names=names,
-            progress=batch.progress,
-            executor=self.context.executor,
-        )
+        task = Task.of(self.sent_by(batch.cells), self.plan.queries, self.plan.log, batch.settings)
+        ranks, guesses = self.panel.ranks_and_guesses(task, names, batch.progress, self.context.executor)
         for number, name in zip(batch.attackers, names, strict=True):
-            own = ranks[ranks["attacker"] == name]
+            own, guessed = ranks[ranks["attacker"] == name], guesses[guesses["attacker"] == name]
             for cell in batch.cells:
-                yield AttackCell(number, cell), RANKS.check(cell.rows_of(own))
+                yield AttackCell(number, cell), (cell.rows_of(guessed)[_GUESSED], RANKS.check(cell.rows_of(own)))
 
     def sent_by(self, cells: Sequence[Cell], qids: Collection[str] | None = None) -> pd.DataFrame:
         """Return the obfuscated queries of several cells of one seed: of all queries, or of some."""

@@ -80,7 +80,7 @@ class Need(Stage[NeedCell]):
     def compute(self, missing: Sequence[NeedCell]) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
         for attacker in dict.fromkeys(cell.attacker for cell in missing):
             mine = [cell for cell in missing if cell.attacker == attacker]
-            guesses = self._guesses(attacker, list(dict.fromkeys(cell.cell for cell in mine)))
+            guesses = {cell: self._guesses(attacker, cell) for cell in dict.fromkeys(cell.cell for cell in mine)}
             pairs = [pair for own in guesses.values() for pair in own.items()]
             alike = guess_similarities(pairs, self._texts, self._encoded)
             for system in dict.fromkeys(cell.system for cell in mine):
@@ -131,21 +131,10 @@ class Need(Stage[NeedCell]):
                 scores |= ndcgs(lists, {qid: self._judged[qid] for qid in qids[span] if qid in self._judged})
         return scores
 
-    def _guesses(self, attacker: int, cells: Sequence[Cell]) -> dict[Cell, dict[str, str]]:
-        """Return an attacker's best guess for every judged query of some cells."""
-        panel, plan = self.attack.panel, self.plan
-        guesses: dict[Cell, dict[str, str]] = {}
-        with self.context.timer.stage(f"guessing ({panel.names[attacker]})") as progress:
-            for some in plan.batches(cells):
-                sent = self.attack.sent_by(some, self._judged.keys())
-                best = panel.guesses(sent, plan.queries, 1, names=[panel.names[attacker]])
-                guesses |= {cell: {} for cell in some}
-                cells_by = {cell.setting.key: cell for cell in some}
-                columns = (best[column].tolist() for column in (*SETTING, "qid", "query"))
-                for mechanism, parameter, value, qid, text in zip(*columns, strict=True):
-                    guesses[cells_by[mechanism, parameter, value]][qid] = text
-                progress(len(guesses), len(cells))
-        return guesses
+    def _guesses(self, attacker: int, cell: Cell) -> dict[str, str]:
+        """Return an attacker's first guess for every judged query of a cell."""
+        guesses = self.attack.first_guesses(AttackCell(attacker, cell))
+        return {qid: text for qid, text in guesses.items() if qid in self._judged}
 
     def _guessed(
         self,
