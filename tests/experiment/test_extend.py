@@ -110,7 +110,7 @@ def test_the_depth_of_one_number_of_variants_does_not_depend_on_the_others(villa
 
 def test_an_attacker_is_added_to_a_finished_run(village: Path, small: Whole, small_copy: Path, saved: Saved) -> None:
     both = tiny.run(village, small_copy, **SMALL, attackers=["QuIA", Overlap()])
-    assert saved() == {"ranks": 3, "risk": 3, "guesses": 3, "need": 3}
+    assert saved() == {"first_guesses": 3, "ranks": 3, "risk": 3, "guesses": 3, "need": 3}
     assert both.attackers == ["QuIA", "Overlap"]
     quia = both.ranks[both.ranks["attacker"] == "QuIA"]
     same(quia, small.result.ranks)
