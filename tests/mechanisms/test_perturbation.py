@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from quipukit.errors import NoClosedForm, SpecError
 from quipukit.guarantees import MetricDP, NoGuarantee
+from quipukit.mechanisms import perturbation
 from quipukit.mechanisms.cmp import CMP
 from quipukit.mechanisms.mahalanobis import Mahalanobis, ellipsoid
 from quipukit.mechanisms.vickrey import VickreyCMP, VickreyMhl, acceptance
+from quipukit.obfuscation import obfuscate
 from quipukit.vectors import nearest
 from quipukit.vectors.store import Vectors
 from tests.examples import examples
@@ -286,3 +288,20 @@ def test_noise_families():
     assert family(CMP) == family(VickreyCMP) == family(VickreyCMP, t=0.1) == family(Mahalanobis, lam=0)
     assert family(Mahalanobis) == family(VickreyMhl) == family(VickreyMhl, t=0.1)
     assert len({family(CMP), family(Mahalanobis), family(Mahalanobis, lam=0.5), family(Mahalanobis, lam=0.25)}) == 4
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 100_000])
+def test_noise_that_is_drawn_ahead_is_the_same_in_batches_of_any_size(monkeypatch, rows):
+    """Variants that share one generator too: their noise is drawn in their order, whoever draws it."""
+    rng = np.random.default_rng(3)
+    vectors = Vectors([f"w{number}" for number in range(200)], rng.standard_normal((200, 6)))
+    mechanism = CMP(epsilon=2, vectors=vectors, shuffle=True)
+    queries = {"1": "w1 w2 w3 w4 w5", "2": "w6", "3": "", "4": "w7 w8"}
+
+    def made() -> list[object]:
+        alone = mechanism.obfuscate("w1 w2 w3", 40, np.random.default_rng(1))
+        return [alone, obfuscate(queries, mechanism, 30, seed=1)["query"].tolist()]
+
+    wanted = made()
+    monkeypatch.setattr(perturbation, "_ROWS", rows)
+    assert made() == wanted

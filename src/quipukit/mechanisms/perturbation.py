@@ -6,6 +6,7 @@ share their noise therefore share the product of the direction with the vocabula
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -107,12 +108,13 @@ class Perturbation(WordMechanism):
         owners = [streams.owner(member) for member in group]
         for owner, member, rows in zip(owners, group, chosen, strict=True):
             sharing.setdefault(owner, []).append((member.for_variants(n), rows))
-        total = max(1, len(sites.words) * n)
+        total = len(sites.words) * n
         for owner, members in sharing.items():
             shuffled = any(member.shuffle for member, _ in members)
             orders[owner] = np.empty((len(sites.words), n), np.int32) if shuffled else None
-            for batch in _batches(_pieces(sites, queries, n, streams, owner)):
-                _obfuscate_pieces(members, sites, batch, orders[owner])
+            pieces = _pieces(sites, queries, n, streams, owner)
+            for batch, draws in _drawn_ahead(_batches(pieces, total), total, sites, orders[owner]):
+                _obfuscate_pieces(members, sites, batch, draws)
                 tick(sum(piece.length for piece in batch) / total * len(members) * len(queries))
             if not sites.words:
                 tick(len(members) * len(queries))
@@ -146,24 +148,48 @@ def _pieces(sites: Sites, queries: Sequence[tuple[str, str]], n: int, streams: S
             yield _Piece(slice(start, stop), variant, rng, span if stop == span.stop else None)
 
 
-def _batches(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
+def _batches(pieces: Iterator[_Piece], total: int) -> Iterator[list[_Piece]]:
+    """Iterate over batches of nearly one size: a small last one would read the whole vocabulary for a few rows."""
+    size = -(-total // max(1, -(-total // _ROWS)))
     batch: list[_Piece] = []
     rows = 0
     for piece in pieces:
         batch.append(piece)
         rows += piece.length
-        if rows >= _ROWS:
+        if rows >= size:
             yield batch
             batch, rows = [], 0
     if batch:
         yield batch
 
 
+def _drawn_ahead(
+    batches: Iterator[list[_Piece]], total: int, sites: Sites, order: NDArray[np.int32] | None
+) -> Iterator[tuple[list[_Piece], list[NoiseDraw]]]:
+    """Iterate over batches of ``total`` rows with their noise; the next one's is drawn while this one is searched for.
+
+    By one thread, in their order: variants may share a generator.
+    """
+    dimension = int(sites.points.shape[1])
+
+    def draw() -> tuple[list[_Piece], list[NoiseDraw]]:
+        batch = next(batches)
+        return batch, [_drawn(piece, sites, dimension, order) for piece in batch]
+
+    with ThreadPoolExecutor(1) as ahead:  # which begins no thread unless there is a second batch
+        drawn = draw() if total else None
+        while drawn is not None:
+            total -= sum(piece.length for piece in drawn[0])
+            coming = ahead.submit(draw) if total > 0 else None
+            yield drawn
+            drawn = None if coming is None else coming.result()
+
+
 def _obfuscate_pieces(
     members: "Sequence[tuple[Perturbation, NDArray[np.int32]]]",
     sites: Sites,
     pieces: Sequence[_Piece],
-    order: NDArray[np.int32] | None,
+    draws: Sequence[NoiseDraw],
 ) -> None:
     """Obfuscate some pieces with mechanisms that share their noise, each into rows of its own."""
     from quipukit.vectors.nearest import nearest_two, norms_of
@@ -171,7 +197,6 @@ def _obfuscate_pieces(
     first = members[0][0]
     vectors = first.vectors
     site_of = np.concatenate([sites.site_of[piece.tokens] for piece in pieces])
-    draws = [_drawn(piece, sites, vectors.dimension, order) for piece in pieces]
     coins = np.concatenate([draw.coins for draw in draws])
     # Stretched piece by piece: the rounding of a product may depend on its shape, and results must not.
     directions = np.concatenate([first.stretch(draw.directions) for draw in draws])
