@@ -44,6 +44,32 @@ def test_common_noise_is_found_and_independent_noise_is_not(family: list[str]) -
     assert found(made(family)) == []
 
 
+@pytest.mark.parametrize("family", [["SanText@1", "SanText@2"], ["TEM@2", "TEM@3"], ["CusText@1", "CusText@3"]])
+def test_common_noise_is_found_where_much_is_kept_or_little_agrees(family: list[str]) -> None:
+    assert "noise shared between settings" in found(made(family, noise="common"))
+    assert found(made(family)) == []
+
+
+def test_rows_that_are_exchanged_show_shared_noise_that_new_words_do_not() -> None:
+    # The second setting keeps a word exactly where the first one does, and never sends another word of the first.
+    rows = RNG.random((12, 40)) < 0.5
+    kept, other = [" ".join(WORDS[:3]), "x y z"], [" ".join(WORDS[:3]), "u v w"]
+    queries = queries_frame({f"q{number}": kept[0] for number in range(12)})
+
+    def table(texts: list[str], value: float, keeps: np.ndarray) -> pd.DataFrame:
+        records = [
+            {"qid": f"q{query}", "variant": variant, "query": texts[0 if keeps[query, variant] else 1]}
+            for query in range(12)
+            for variant in range(40)
+        ]
+        return pd.DataFrame(records).assign(mechanism="Theirs", parameter="epsilon", value=value)
+
+    shared = pd.concat([table(kept, 1.0, rows), table(other, 1.5, rows)])
+    assert found(shared, queries) == ["noise shared between settings"]
+    fresh = pd.concat([table(kept, 1.0, rows), table(other, 1.5, RNG.random((12, 40)) < 0.5)])
+    assert found(fresh, queries) == []
+
+
 def test_unknown_words_that_are_kept_are_found() -> None:
     asked = queries_frame({qid: f"{text} qqzzxv" for qid, text in TEXTS.items()})
     table = qk.obfuscate(asked, ["CMP(oov='keep', unsafe=True)@1"], 30, vectors=VECTORS, seed=1)
@@ -86,6 +112,12 @@ def test_words_that_the_named_mechanism_cannot_send_are_found() -> None:
     own = "against CusText@2"
     assert found(lists, against="CusText@2", vectors=VECTORS) == [own]
     assert found(made(["CusText@2"]), against="CusText@2", vectors=VECTORS) == []
+    renamed = lists.assign(mechanism="theirs")
+    assert found(renamed, against="CusText@2", vectors=VECTORS) == [own]
+    said = audit_file(renamed, QUERIES, against="CusText@2", vectors=VECTORS).skipped
+    assert said == ("nothing in the file is called CusText: all of it was compared with CusText@2",)
+    blind = audit_file(lists, against="CusText@2", vectors=VECTORS).checks[-1]
+    assert blind.verdict == "not violated" and "cannot be laid beside" in blind.note
     with pytest.raises(InputError, match="one by one"):
         audit_file(lists, QUERIES, against="Identity")
 
@@ -94,6 +126,7 @@ def test_one_setting_and_unknown_originals_are_said() -> None:
     done = audit_file(made(["CMP@1"]))
     assert done.verdict == "not violated" and "the originals are not known" in done.skipped[0]
     assert "one setting: nothing to compare" in str(done)
+    assert done.about.endswith("1 setting") and "upper case does not tell" not in str(done)
     with pytest.raises(InputError, match="no obfuscated query"):
         audit_file(made(["CMP@1"]).head(0))
 

@@ -57,3 +57,6 @@ def test_a_file_is_audited(tmp_path: Path) -> None:
     assert done.returncode == 1 and "noise shared between settings" in done.stdout
     assert_refused(run("audit", "CMP@2", "--file", sent), "not both")
     assert_refused(run("audit"), "name a mechanism")
+    assert_refused(run("audit", "--file", sent, "--claim", "5"), "--claim")
+    assert_refused(run("audit", "CMP@2", "--against", "CMP@2"), "--file")
+    assert_refused(run("audit", "CMP@2", "--queries", asked), "--file")

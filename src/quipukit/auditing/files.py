@@ -34,7 +34,8 @@ def audit_file(
     """Look for defects of a table of obfuscated queries: what no mechanism that hides words alike would send.
 
     ``queries`` are the originals; without them, only what the settings have in common is seen. ``against`` names the
-    mechanism that the file is said to come from: then words that it cannot send are looked for, too.
+    mechanism that the file is said to come from: then words that it cannot send are looked for, too, in what bears its
+    name, or in all of the file where nothing does.
     """
     own = families(obfuscated, pd.DataFrame(columns=["qid", "query"]) if queries is None else queries)
     if not own:
@@ -42,6 +43,8 @@ def audit_file(
     bound = None if against is None else bind(against, vectors=vectors)
     if bound is not None and not isinstance(bound, WordMechanism):
         raise InputError(f"{bound.spec!r} does not replace words one by one; leave against= out.", argument="against")
+    named = [family for family in own if bound is not None and bound.name == family.mechanism.partition("(")[0]]
+    compared = named or own  # another program may call the mechanism otherwise
     share = alarm / (3 * len(own))
     checks: list[Check] = []
     for family in own:
@@ -52,10 +55,12 @@ def audit_file(
             inert_parameter(family),
             case_leaks(family),
         ]
-        if bound is not None and bound.name == family.mechanism.partition("(")[0]:
+        if bound is not None and family in compared:
             checks.append(impossible_words(family, bound))
     guarantee = NoGuarantee("the file does not say") if bound is None else bound.guarantee
     skipped = [] if queries is not None and len(queries) else ["the originals are not known: give them to see more"]
+    if bound is not None and not named:
+        skipped.append(f"nothing in the file is called {bound.name}: all of it was compared with {bound.spec!r}")
     settings = sum(len(family.settings) for family in own)
-    about = f"{len(obfuscated):,} rows, {settings:,} settings"
+    about = f"{len(obfuscated):,} rows, {settings:,} {'setting' if settings == 1 else 'settings'}"
     return Audit(name, str(guarantee), True, tuple(checks), alarm, 0, about, tuple(skipped))

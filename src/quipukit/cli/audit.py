@@ -53,6 +53,11 @@ def audit(
 
     if noise not in ("independent", "common"):
         raise InputError(f"noise must be independent or common (found {noise!r}).", argument="noise")
+    if file is not None and claim is not None:
+        raise InputError("a file is audited without a claim; leave it out, or name a mechanism.", argument="claim")
+    for flag, given in (("against", against), ("queries", queries)):
+        if file is None and given is not None:
+            raise InputError("this is about a file; give the file with --file.", argument=flag)
     if output is not None:
         check_page(output)
     resources: dict[str, Any] = {}
