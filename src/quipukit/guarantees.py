@@ -8,6 +8,7 @@ from quipukit.specs import format_value
 
 # Part of every guarantee that holds for repetitions of a query too; a recommendation looks for it.
 ASKED_AGAIN = "however often it is asked"
+_SENT_TOO = "A query of the pool is itself among what is sent, as it is, unless others of its group represent it."
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class WithinGroup(Guarantee):
             "The topic is released: which group it is.",
             "Nothing follows for one particular query, or under another prior: who knows what this user is likely to "
             "ask, or how, ranks the group by that.",
+            _SENT_TOO,
             "Related queries in a row narrow it down: a session is not covered.",
             "A query outside the pool shares its group with those of the attacker's log that fall there: maybe few.",
             "When, and how often, something is asked is seen.",
@@ -147,6 +149,7 @@ class WithinNodes(WithinGroup):
             "The topics are released: which nodes, in which order, and when.",
             "Queries of a session are related: two nodes together say more about the queries under each than either "
             "node alone. A session that stays under its first node releases that one only.",
+            _SENT_TOO,
             "Opening a document at its site, or clicking on it, is outside: local answers hide the query, not the "
             "visit.",
             "Within a node nothing follows for one particular query, or under another prior than the uniform one.",

@@ -48,6 +48,14 @@ def test_an_audit_counts_for_its_setting_and_vectors_alone() -> None:
     assert kept_audit("NotInstalled@2", LINE.fingerprint) is None
 
 
+def test_the_pool_that_was_audited_is_shown() -> None:
+    cover = qk.mechanism("Cover@50")
+    checks = (Check("groups", "exact", "holds"),)
+    done = Audit("Cover@50", str(cover.guarantee), True, checks, 0.001, 7, "pool mine.tsv, 576 queries")
+    keep(done, cover, 1000)
+    assert str(kept_audit("Cover@50")) == "holds (pool mine.tsv, 576 queries)"
+
+
 def test_an_audit_of_other_code_or_a_damaged_one_counts_for_nothing() -> None:
     cmp = qk.mechanism("CMP@2", vectors=LINE)
     keep(outcome(cmp), cmp, 1000)

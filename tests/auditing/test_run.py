@@ -121,7 +121,9 @@ def test_the_same_seed_gives_the_same_audit() -> None:
 
 def test_one_word_can_be_audited() -> None:
     only = qk.Vectors(["only"], [[1.0]])
-    assert qk.audit("SanText@2", vectors=only, draws=1000).verdict == "holds"
+    done = qk.audit("SanText@2", vectors=only, draws=1000)
+    assert done.verdict == "holds" and done.about.endswith("1 word")
+    assert done.skipped[0].startswith("the vocabulary has one word: no two of its words can be compared")
 
 
 def test_wrong_input_is_refused_with_the_fix() -> None:

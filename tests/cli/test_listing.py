@@ -31,7 +31,19 @@ def test_plugins_are_listed(capsys):
         temporarily_installed("quipukit.mechanisms", Foreign=Foreign),
     ):
         list_all(as_json=True)
-    shown = json.dumps(json.loads(capsys.readouterr().out))
+    content = json.loads(capsys.readouterr().out)
+    shown = json.dumps(content)
     assert all(f'"name": "{name}"' in shown for name in ("overlap", "longest", "letters", "colors"))
     assert "solr, searxng, marmot" in shown
     assert '"guarantee": "claimed: 10-metric DP (euclidean) per word"' in shown  # nobody has audited it
+    assert {one["name"] for one in content["mechanisms"] if one["sends_original"]} == SENDERS
+
+
+SENDERS = {"Cover", "StickyCover", "Decoys", "Identity"}
+
+
+@pytest.mark.heavy
+def test_who_sends_the_query_itself_is_said(capsys):
+    list_all(as_json=False)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Cover, Decoys, StickyCover and Identity send the query itself by design" in shown

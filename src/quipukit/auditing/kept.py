@@ -33,7 +33,10 @@ class KeptAudit:
     code: str  # hash of the mechanism's source
 
     def __str__(self) -> str:
-        return self.verdict if self.verdict != NOT_VIOLATED else f"{self.verdict} ({self.draws:,} draws)"
+        drawn = [f"{self.draws:,} draws"] if self.verdict == NOT_VIOLATED else []
+        # The pool is not part of what an audit is looked up by, so the reader has to see which one it was.
+        details = drawn + ([self.about] if self.about.startswith("pool ") else [])
+        return f"{self.verdict} ({'; '.join(details)})" if details else self.verdict
 
 
 def keep(audit: Audit, mechanism: Mechanism, draws: int) -> None:

@@ -169,6 +169,11 @@ def _plan_words(
     seed: int,
 ) -> tuple[list[tuple[bool, Run]], list[str]]:
     skipped: list[str] = []
+    if len(one.vectors) == 1:
+        skipped.append(
+            "the vocabulary has one word: no two of its words can be compared, and only unknown words and the toy "
+            "vocabularies can show a loss"
+        )
     each = _per_input(draws, pairs)
     weaker = None if law or claim is not None else _at_smaller_epsilon(one, claims, pairs)
     members = [one] if weaker is None else [one, weaker]
@@ -247,7 +252,7 @@ def _per_input(draws: int, pairs: Sequence[Pair]) -> int:
 
 def _about(one: Mechanism) -> str:
     if isinstance(one, WordMechanism):
-        return f"{one.vectors.name}, {len(one.vectors):,} words"
+        return f"{one.vectors.name}, {len(one.vectors):,} {'word' if len(one.vectors) == 1 else 'words'}"
     pool = getattr(getattr(one, "cover", None), "pool", None)
     return f"pool {pool.name}, {len(pool):,} queries" if pool is not None else "fixed queries"
 

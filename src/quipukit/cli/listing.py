@@ -36,6 +36,7 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
             [one["name"], one["parameter"], plain(one["default"]), one["summary"], one["guarantee"]]
             for one in mechanisms
         ],
+        _send_the_query([one["name"] for one in mechanisms if one["sends_original"]]),
     )
     print_table(
         "Options, as in CusText(k=20)@10",
@@ -44,6 +45,12 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
     )
     for title, entries in {"word vectors": vectors, **others}.items():
         print_table(title.capitalize(), ["name", "what it is"], [[entry["name"], entry["about"]] for entry in entries])
+
+
+def _send_the_query(names: list[str]) -> str:
+    *others, last = names
+    subject = f"{', '.join(others)} and {last} send" if others else f"{last} sends"
+    return f"{subject} the query itself by design, alone or among others (sends_original)."
 
 
 def _retrievers() -> list[dict[str, str]]:
@@ -111,6 +118,7 @@ def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:
         "strategy": cls.strategy,
         "summary": cls.summary,
         "guarantee": guarantee,
+        "sends_original": cls.sends_original,
         "options": ", ".join(f"{field.name}={field.default!r}" for field in option_fields(cls)),
         "reference": cls.reference,
     }

@@ -184,6 +184,11 @@ class Spent:
         lines = [f"{one.spec!r}: {claim_of(one)}{self._composed(one)}" for one in self.mechanisms]
         if len(self.mechanisms) > 1:
             lines.append(f"all settings together, N = {self.n} ({self.noise} noise): {self.joint()}")
+        senders = [repr(one.spec) for one in self.mechanisms if one.sends_original]
+        if senders:
+            lines.append(
+                f"{', '.join(senders)}: the query itself may be among what is sent, by design (sends_original)"
+            )
         return lines
 
     def _composed(self, mechanism: "Mechanism") -> str:
@@ -218,6 +223,7 @@ def _as_json(spent: Spent, done: "Obfuscation") -> dict[str, Any]:
                 "budget": Setting.of(one, spent.n).budget if each else None,
                 "budget_query": dict(zip(spent.queries["qid"], each, strict=True)) if each else None,
                 "guarantee": claim_of(one),
+                "sends_original": one.sends_original,
                 "variants": rows[["qid", "variant", "query"]].to_dict("records"),
                 "notes": flags[["qid", "flag", "count"]].to_dict("records"),
             }
@@ -246,7 +252,8 @@ def note_lines(notes: "pd.DataFrame") -> list[str]:
         "empty": "queries with nothing to obfuscate, so their variants are empty",
         "no_obfuscation": "queries for which no variant was found, so nothing is sent",
         "too_many": "queries with too many candidates to weigh (a smaller window or fewer terms has fewer)",
-        "outside": "queries that are not in the public pool",
+        "outside": "queries that are not in the public pool: a cover takes the nearest group, which helps little where "
+        "the pool is in another language or about other subjects",
         "fewer": "variants fewer than asked for, since there are no more",
     }
     counts: dict[tuple[str, float, str], int] = {}
