@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,7 +11,8 @@ from quipukit.auditing.findings import Audit
 from quipukit.auditing.page import to_html, to_markdown, write_page
 from quipukit.errors import InputError, SpecError
 from quipukit.guarantees import MetricDP
-from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.base import Mechanism, Variants
+from quipukit.mechanisms.queryexp import QueryExp
 from tests.auditing import twins
 from tests.auditing.twins import vocabulary
 from tests.covers.pools import partition
@@ -105,6 +107,25 @@ def test_mechanisms_of_whole_queries_keep_what_they_claim(spec: str, verdict: st
     done = qk.audit(spec, cover=partition(), draws=1000, inputs=60)
     assert done.verdict == verdict, str(done)
     assert done.about == "pool topics, 180 queries"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentAgain(QueryExp):
+    """The first variant has the law, and the others are the query itself."""
+
+    name = "SentAgain"
+
+    def variants(self, query, n, rngs):  # type: ignore[no-untyped-def]
+        drawn = super().variants(query, n, rngs)
+        return Variants([drawn.texts[0], *[query] * (n - 1)], drawn.flags)
+
+
+def test_further_variants_of_a_whole_query_are_audited() -> None:
+    wrong = SentAgain(epsilon=5, cover=partition())
+    claim = QueryExp(epsilon=5, cover=partition()).guarantee
+    done = qk.audit(wrong, claim=claim, draws=1000, inputs=20)
+    assert done.counter_example is not None and done.counter_example.name == "variant 2 against the closed form"
+    assert qk.audit(wrong, claim=claim, draws=1000, inputs=20, n=1).verdict == "holds"
 
 
 def test_another_claim_can_be_audited_and_settings_together() -> None:

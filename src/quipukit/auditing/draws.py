@@ -107,3 +107,9 @@ def several(mechanisms: Sequence[Mechanism], n: int, seed: int, noise: Noise = "
         return [tuple(text for variants in releases for text in variants.texts) for releases in zip(*sent, strict=True)]
 
     return draw
+
+
+def variant(mechanism: Mechanism, n: int, seed: int) -> Draw:
+    """Return a function that draws n variants of a query, and shows the last of them."""
+    together = several([mechanism.for_variants(n)], n, seed)
+    return lambda text, count, lot: [sent[-1:] for sent in together(text, count, lot)]

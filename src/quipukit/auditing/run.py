@@ -6,7 +6,7 @@ from typing import Any
 
 from quipukit.auditing.agreement import agreement_check
 from quipukit.auditing.claims import Claims, Nothing, claims_of
-from quipukit.auditing.draws import at_values, single
+from quipukit.auditing.draws import at_values, single, variant
 from quipukit.auditing.exact import exact_check
 from quipukit.auditing.findings import VIOLATED, Audit, Check
 from quipukit.auditing.joint import composition_check, joint_check, joint_guarantee
@@ -149,6 +149,15 @@ def _plan(
         texts = _inputs(kept)[:4]
         runs.append(
             (True, lambda share, _: agreement_check(one, single(one, seed, "law"), texts, draws=each, alarm=share))
+        )
+    if law and n > 1:
+        # A claim of N variants rests on all of them having the law, and, which the streams show, on independence.
+        last = f"variant {n} against the closed form"
+        runs.append(
+            (
+                True,
+                lambda share, _: agreement_check(one, variant(one, n, seed), texts, draws=each, alarm=share, name=last),
+            )
         )
     if not heuristic:
         count = min(_STREAM_DRAWS // 5, each)
