@@ -27,17 +27,18 @@ NAMES = (
     "selection",
     "small_samples",
     "audit",
+    "streaming",
     "full_size",
 )
-# An hour by itself: it runs only where it is named.
-ONLY_NAMED = ("full_size",)
+# Up to an hour by themselves: they run only where they are named.
+ONLY_NAMED = ("streaming", "full_size")
 
 
 def main() -> None:
     """Run the chosen benchmarks one after the other."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed and memory.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; all but the last where none is given"
+        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; all but the last two where none is given"
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes: to see that it runs, not for the figures")
     parser.add_argument("--scale", type=float, default=1.0, help="full_size: the share of 8.8 million passages [1]")
@@ -51,7 +52,7 @@ def main() -> None:
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"\n# {name}: {module.QUESTION}", flush=True)
         try:
-            lines += module.run(arguments.quick, *([arguments.scale] if name in ONLY_NAMED else []))
+            lines += module.run(arguments.quick, *([arguments.scale] if name == "full_size" else []))
         except Skipped as reason:
             print(f"skipped: {reason}")
     print(f"\n{summary(lines)}")

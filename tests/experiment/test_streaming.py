@@ -1,6 +1,7 @@
 """Experiments that are too large to be held: worked on in parts, with the result that they have in one piece."""
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pandas as pd
 import pytest
 
 from quipukit import obfuscation
+from quipukit.attackers.panel import Panel
 from quipukit.experiment import artifacts, plan
 from quipukit.experiment.stages import ceiling, need, retrieve, utility
 from quipukit.results import Result, rows
+from quipukit.retrieval.remembered import RememberedScores
 from tests.experiment import killing, tiny
 from tests.experiment.conftest import Whole
 
@@ -82,3 +85,33 @@ def test_a_kill_among_parts_loses_nothing_that_was_finished(
     assert result.digest == whole.result.digest == Result.load(out).digest
     assert tiny.result_files(out) == whole.files
     assert tiny.drafts(out) == []
+
+
+# --- memory ---
+
+
+def test_no_stage_is_given_more_than_its_limit(village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query is never divided: it may have more by itself."""
+    tighten(monkeypatch)
+    given: dict[str, list[int]] = {}
+
+    def noted(owner: Any, name: str, size: Callable[..., int]) -> None:
+        original = getattr(owner, name)
+
+        def called(*arguments: Any, **options: Any) -> Any:
+            given.setdefault(name, []).append(size(*arguments))
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, called)
+
+    noted(obfuscation, "_obfuscate_part", lambda part: len(part.members) * len(part.queries) * part.n)
+    noted(retrieve, "fused_pool", lambda sent, rankings: sum(len(rankings[text].docnos) for text in sent["query"]))
+    noted(RememberedScores, "score_many", lambda self, batches, *_: sum(len(docnos) for _, docnos in batches))
+    noted(Panel, "ranks", lambda self, sent, *_: len(sent))
+    noted(Panel, "encode", lambda self, texts, *_: len(texts))
+    tiny.run(village, tmp_path / "out", specs=[f"CMP@{epsilon}" for epsilon in range(1, 8)])
+    variants, documents = 3 * len(tiny.TOPICS), 3 * 4  # of a cell, and of a query in it
+    assert max(given["_obfuscate_part"]) <= max(8, 7 * 3) and len(given["_obfuscate_part"]) >= 5
+    assert max(given["fused_pool"]) <= max(20, documents) and len(given["fused_pool"]) >= 9 * 3
+    assert max(given["score_many"]) <= max(25, 9 * documents)
+    assert max(given["ranks"]) <= max(20, variants) and max(given["encode"]) <= max(20, variants)

@@ -92,7 +92,6 @@ class RowFile:
         self._records = np.empty(0, _RECORD)
         self._order: Rows | None = None
         self._sound = np.empty(0, bool)
-        self._map: NDArray[np.floating] | None = None
         self._name = b""
 
     def __len__(self) -> int:
@@ -128,13 +127,13 @@ class RowFile:
         return rows
 
     def matrix(self) -> Vectors:
-        """Return all rows, mapped into memory: what is not touched is not read."""
-        if self._map is None or len(self._map) < len(self):
-            if len(self):
-                self._map = np.memmap(self._rows, self.precision, "r", shape=(len(self), self.dimension))
-            else:
-                self._map = np.empty((0, self.dimension), self.precision)
-        return self._map
+        """Return all rows, mapped into memory: what is not touched is not read.
+
+        Each call maps them anew, and what was read goes with the mapping: pages that nobody needs are not kept.
+        """
+        if not len(self):
+            return np.empty((0, self.dimension), self.precision)
+        return np.memmap(self._rows, self.precision, "r", shape=(len(self), self.dimension))
 
     def _check(self, rows: Rows) -> None:
         """Compare rows with their checksums, each row once in the life of this object."""

@@ -29,7 +29,7 @@ from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
 
 # Vectors are written after this many rows or seconds: the most that a kill can cost.
-_SAVE_ROWS = 2048
+_SAVE_ROWS = 65_536
 _SAVE_SECONDS = 5.0
 # Below this, waiting for another process that encodes would take longer than encoding.
 _SMALL = 256

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from quipukit.encoders.encodings import Encodings
 from quipukit.errors import InputError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING
 from quipukit.text import key, tokenize
@@ -247,8 +248,10 @@ def _encode_function(encoder: Any) -> Callable[[list[str]], Any]:
 
 def _cosines(pairs: Sequence[tuple[str, str]], encode: Callable[[list[str]], Any]) -> Floats:
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    vectors = np.asarray(encode(texts))
-    if vectors.ndim != 2 or len(vectors) != len(texts):
+    vectors = encode(texts)
+    if not isinstance(vectors, Encodings):  # which are read where they are needed
+        vectors = np.asarray(vectors)
+    if len(vectors.shape) != 2 or len(vectors) != len(texts):
         raise InputError(f"the encoder made an array of shape {vectors.shape} of {len(texts)} texts; one row per text.")
     row_of = {text: row for row, text in enumerate(texts)}
     left, right = (np.array([row_of[pair[side]] for pair in pairs]) for side in (0, 1))

@@ -192,7 +192,7 @@ class Need(Stage[NeedCell]):
         return next(same, originals[0] if originals else None)
 
     def _encoded(self, texts: list[str]) -> Any:
-        return self.context.store_of(self.text_similarity.encoder).get(texts, "query")
+        return self.context.store_of(self.text_similarity.encoder).ensure(texts, "query")
 
     @functools.cached_property
     def _index(self) -> BM25:

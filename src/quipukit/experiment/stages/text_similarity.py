@@ -67,7 +67,7 @@ def text_similarity(
     """Return one row of `COLUMNS`; NaN where nothing was sent, or where a measure does not apply."""
     if sent.empty:
         return pd.DataFrame([dict.fromkeys(COLUMNS, np.nan)])
-    row = similarity_and_failures(sent, queries, lambda texts: store.get(texts, "query")).iloc[0]
+    row = similarity_and_failures(sent, queries, lambda texts: store.ensure(texts, "query")).iloc[0]
     by_query = sent.groupby("qid", sort=False)["query"]
     measured = {
         **{name: float(row[name]) for name in ("jaccard", "sentence_similarity", "verbatim", "any_verbatim")},
