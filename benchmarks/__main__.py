@@ -27,18 +27,22 @@ NAMES = (
     "selection",
     "small_samples",
     "audit",
+    "long_log",
     "streaming",
     "full_size",
 )
 # Up to an hour by themselves: they run only where they are named.
-ONLY_NAMED = ("streaming", "full_size")
+ONLY_NAMED = ("long_log", "streaming", "full_size")
 
 
 def main() -> None:
     """Run the chosen benchmarks one after the other."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed and memory.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; all but the last two where none is given"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"one of {', '.join(NAMES)}; all but the last three where none is given",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes: to see that it runs, not for the figures")
     parser.add_argument("--scale", type=float, default=1.0, help="full_size: the share of 8.8 million passages [1]")

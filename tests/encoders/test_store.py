@@ -1,6 +1,7 @@
 """Encode once, keep on disk, survive a kill at any moment, share with other processes."""
 
 import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from quipukit.encoders import store as module
-from quipukit.encoders.store import EncodingStore
+from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import InputError, ResourceError
 from tests.encoders.fakes import HashEncoder, texts
 
@@ -37,6 +38,36 @@ def test_only_what_is_missing_is_encoded(tmp_path):
     assert np.array_equal(EncodingStore(fresh, tmp_path).get(texts(60)), expected(texts(60)))
     assert fresh.encoded == []
     assert len(store) == 60
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_many_texts_are_encoded_some_after_the_other(tmp_path, monkeypatch, private):
+    monkeypatch.setattr(module, "_AT_ONCE", 7)
+    encoder, told = HashEncoder(), []
+    store = EncodingStore(encoder, tmp_path / "shared")
+    store.get(texts(5))
+    if private:
+        store = PrivateStore(store, tmp_path / "own")
+    asked = [*texts(30), *texts(20)]
+    found = store.ensure(asked, progress=lambda done, total: told.append((done, total)))
+    assert np.array_equal(found[:], expected(asked))
+    assert sorted(encoder.encoded) == sorted(texts(30))
+    assert {total for _, total in told} == {50} and [done for done, _ in told] == sorted(done for done, _ in told)
+    assert np.array_equal(store.ensure([])[:], np.empty((0, encoder.dimension)))
+
+
+def test_a_file_that_is_deleted_between_two_parts_of_the_texts_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_AT_ONCE", 10)
+    store = EncodingStore(HashEncoder(), tmp_path)
+    deleted = []
+
+    def delete(done, total):
+        if done > 15 and not deleted:
+            deleted.append(done)
+            shutil.rmtree(store.folder)
+
+    assert np.array_equal(store.ensure(texts(30), progress=delete)[:], expected(texts(30)))
+    assert deleted and len(store) == 30
 
 
 def test_case_spaces_and_kinds_are_the_models_business(tmp_path):

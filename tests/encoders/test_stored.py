@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quipukit.encoders import stored as module
 from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.encoders.stored import StoredEncoder
 from tests.attackers.fakes import Bag
@@ -46,7 +47,9 @@ def test_texts_are_encoded_once(encoder, stored):
     assert sorted(encoder.encoded) == sorted([*PUBLIC, "secret"])
 
 
-def test_only_the_whole_of_the_public_texts_is_shared(encoder, stored):
+@pytest.mark.parametrize("few", [10, 0])
+def test_only_the_whole_of_the_public_texts_is_shared(encoder, stored, monkeypatch, few):
+    monkeypatch.setattr(module, "_FEW", few)  # from which number on they are compared by hashes
     stored.vectors(["secret", "a cat"])
     assert len(EncodingStore(encoder)) == 0
     stored.vectors(["secret", "a dog", "a cat"])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.encoders.encodings import Encodings
+from quipukit.encoders.rowfile import Precision
 from quipukit.errors import InputError, ResourceError
 from quipukit.executors.shared import Shared
 from quipukit.progress import Progress
@@ -39,6 +40,7 @@ class Encoder(Shared, ABC):
     fingerprint: str
     similarity: Similarity = "cosine"
     quick: bool = False
+    precision: Precision = "float32"  # in which its vectors are kept on disk
 
     @abstractmethod
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:

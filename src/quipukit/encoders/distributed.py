@@ -32,7 +32,7 @@ class DistributedEncoder(Encoder):
         self._workers_by_probe: dict[str, str] = {}
         self.name = encoder.name
         self.fingerprint = encoder.fingerprint
-        self.similarity = encoder.similarity
+        self.similarity, self.precision = encoder.similarity, encoder.precision
 
     @property
     def dimension(self) -> int:  # type: ignore[override]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quipukit.encoders.base import Encoder
+from quipukit.encoders.half import SUFFIX, HalfPrecision
 from quipukit.encoders.sentence import MINILM, SentenceEncoder
 from quipukit.errors import InputError, ResourceError
 from quipukit.executors.shared import loaded_by
@@ -28,7 +29,7 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
 
     ``static:VECTORS`` is a weighted sum of word vectors: ``static:default`` (or ``static``), or any others that
     `load_vectors` takes. ``options`` change how vectors are made; see ``SentenceEncoder`` and ``StaticEncoder``.
-    An encoder is returned as it is.
+    ``NAME@float16`` rounds its vectors, so that they take half the space on disk. An encoder is returned as it is.
 
     >>> load_encoder("minilm")
     SentenceEncoder('minilm', 384, cosine)
@@ -36,6 +37,8 @@ def load_encoder(encoder: str | Encoder = MINILM, **options: Any) -> Encoder:
     if isinstance(encoder, Encoder):
         return encoder
     name = encoder.strip()
+    if name.casefold().endswith(SUFFIX):
+        return HalfPrecision(load_encoder(name[: -len(SUFFIX)], **options))
     if not name:
         raise InputError(f"the name of the encoder is empty; {MINILM!r} is built in.")
     if name.casefold() in _MINILM_NAMES:

@@ -45,6 +45,11 @@ class RowMemory:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def identity(self) -> bytes:
+        """Return nothing: this is the only one."""
+        return b""
+
     def refresh(self) -> None:
         """Do nothing: no other process writes here."""
 
@@ -96,6 +101,11 @@ class RowFile:
 
     def __len__(self) -> int:
         return len(self._records)
+
+    @property
+    def identity(self) -> bytes:
+        """Return the name of the file as it was last read; one that is made again has another."""
+        return self._name
 
     # --- reading ------------------------------------------------------------------------------------------------
 

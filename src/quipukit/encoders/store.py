@@ -24,7 +24,7 @@ from quipukit.encoders.base import Encoder, Kind, Piece, checked
 from quipukit.encoders.encodings import PRIVATE, Encodings
 from quipukit.encoders.rowfile import Keys, Precision, RowFile, RowMemory, Rows, Vectors
 from quipukit.errors import ResourceError
-from quipukit.progress import Progress
+from quipukit.progress import Progress, part_of
 from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
 
@@ -33,6 +33,7 @@ _SAVE_ROWS = 65_536
 _SAVE_SECONDS = 5.0
 # Below this, waiting for another process that encodes would take longer than encoding.
 _SMALL = 256
+_AT_ONCE = 1_000_000  # texts that are looked up, and encoded, before the next ones
 _TRIES = 3  # another process may delete the folder meanwhile
 
 
@@ -41,11 +42,14 @@ class EncodingStore:
 
     _elsewhere = "set QUIPUKIT_HOME to another folder"
 
-    def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision = "float32") -> None:
-        """Open the store of an encoder, under ``folder`` or quipukit's own cache; ``float16`` takes half the space."""
+    def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision | None = None) -> None:
+        """Open the store of an encoder, under ``folder`` or quipukit's own cache.
+
+        ``precision`` is the encoder's own unless it is given; ``float16`` takes half the space.
+        """
         self.encoder = encoder
         self.folder = (folder or cache_home() / "encodings") / encoder.fingerprint
-        self._file: RowFile | RowMemory = RowFile(self.folder, encoder.dimension, precision)
+        self._file: RowFile | RowMemory = RowFile(self.folder, encoder.dimension, precision or encoder.precision)
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -63,17 +67,38 @@ class EncodingStore:
         New vectors are saved while they are made, so that an interrupted run resumes where it stopped.
         ``progress(done, total)`` counts the texts that had to be encoded.
         """
-        keys = self.keys(texts, kind)
         with self._lock:
             for _ in range(_TRIES):
-                rows = self._find(keys)
-                missing = np.flatnonzero(rows < 0)
-                if not len(missing):
+                rows, first = np.empty(len(texts), np.int64), None
+                # A million after the other: texts, keys and what finds them are not held for all of a long log.
+                for start in range(0, max(1, len(texts)), _AT_ONCE):
+                    some = texts if len(texts) <= _AT_ONCE else list(texts[start : start + _AT_ONCE])
+                    part = progress if some is texts else part_of(progress, start, len(some), len(texts))
+                    rows[start : start + len(some)] = self._rows(some, kind, part)
+                    first = first or self._identity()
+                if first == self._identity():
                     return self.view(rows)
-                # Two processes that need the same texts take turns, and the second finds them encoded.
-                with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
-                    self._encode(texts, kind, keys, missing, progress)
-            raise ResourceError(f"{self.folder} does not keep what is written to it; {self._elsewhere}.")
+            raise self._lost()
+
+    def _rows(self, texts: Sequence[str], kind: Kind, progress: Progress | None) -> Rows:
+        """Return the rows of texts, once those that are not there were encoded."""
+        keys = self.keys(texts, kind)
+        for _ in range(_TRIES):
+            rows = self._find(keys)
+            missing = np.flatnonzero(rows < 0)
+            if not len(missing):
+                return rows
+            # Two processes that need the same texts take turns, and the second finds them encoded.
+            with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
+                self._encode(texts, kind, keys, missing, progress)
+        raise self._lost()
+
+    def _lost(self) -> ResourceError:
+        return ResourceError(f"{self.folder} does not keep what is written to it; {self._elsewhere}.")
+
+    def _identity(self) -> bytes:
+        """Return what names the file whose rows are numbered: one that was deleted and made again is another."""
+        return self._file.identity
 
     def lookup(self, keys: Keys) -> Encodings | None:
         """Return a view on the vectors of keys, or nothing where one of them is not there."""
@@ -106,7 +131,7 @@ class EncodingStore:
             one = start.copy()
             one.update(text.encode("utf-8", "surrogatepass"))
             digests += one.digest()
-        return np.frombuffer(bytes(digests), "<u8").reshape(-1, 2)
+        return np.frombuffer(digests, "<u8").reshape(-1, 2)
 
     def _encode(self, texts: Sequence[str], kind: Kind, keys: Keys, missing: Rows, progress: Progress | None) -> None:
         missing = missing[self._find(keys[missing]) < 0]
@@ -174,6 +199,9 @@ class PrivateStore(EncodingStore):
         """Return a view on rows that ``ensure`` gave."""
         with self._lock, self._faults():
             return Encodings(self.shared.matrix(), rows, self._file.matrix())
+
+    def _identity(self) -> bytes:
+        return self.shared._identity() + self._file.identity
 
     def _find(self, keys: Keys) -> Rows:
         with self.shared._lock:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from quipukit.attackers.base import Attacker
@@ -22,6 +23,7 @@ from quipukit.vectors.store import Vectors
 
 # Obfuscated queries of several cells that are held at once: up to a kilobyte each, with all that is made of them.
 MOST_ROWS = 400_000
+_CELLS = 100_000  # of a log that are hashed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,7 @@ class Plan:
         return {
             "queries": fingerprint(self.queries.to_dict("list")),
             "qrels": fingerprint(self.qrels.to_dict("list")),
-            "log": fingerprint([list(self.log.texts), self.log.counts.tolist()]),
+            "log": log_fingerprint(self.log),
             "collection": self.collection.fingerprint,
             "encoder": self.encoder.fingerprint,
         }
@@ -149,3 +151,21 @@ class Plan:
 def fingerprint(content: Any) -> str:
     """Return a hash over anything that JSON can write."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def log_fingerprint(log: QueryLog) -> str:
+    """Return the `fingerprint` of a log's texts and counts, without holding them all as JSON.
+
+    >>> log = QueryLog.of(["cats", "dogs", "Cats"])
+    >>> log_fingerprint(log) == fingerprint([["cats", "dogs"], [2, 1]])
+    True
+    """
+    total, encoder = hashlib.sha256(), json.JSONEncoder(sort_keys=True)
+    for begin, cells in (("[[", log.texts), (", [", log.counts)):
+        for start in range(0, len(log), _CELLS):
+            some = cells[start : start + _CELLS]
+            text = encoder.encode(some.tolist() if isinstance(some, np.ndarray) else list(some))
+            total.update(f"{', ' if start else begin}{text[1:-1]}".encode())
+        total.update(b"]")
+    total.update(b"]")
+    return total.hexdigest()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quipukit.attackers.scratch import LONG
+from quipukit.encoders.half import unrounded
 from quipukit.encoders.static import StaticEncoder
 from quipukit.errors import ResourceError
 from quipukit.experiment.cost.amounts import Amounts
@@ -47,7 +48,7 @@ def space(amounts: Amounts) -> Space:
     memory += rows * _LONG_LOG_ROW if rows > LONG else rows * _LOG_ROW
     if plan.vectors is not None:
         memory += 2 * plan.vectors.matrix.nbytes
-    if not isinstance(plan.encoder, StaticEncoder):
+    if not isinstance(unrounded(plan.encoder), StaticEncoder):
         memory += _MODEL
     if indexed:
         memory = max(memory, _PROCESS + _INDEXING + indexed * _INDEXED)

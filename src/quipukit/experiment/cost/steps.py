@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quipukit.encoders.half import unrounded
 from quipukit.encoders.static import StaticEncoder
 from quipukit.experiment.cost.amounts import Amounts, Texts, by_kind
 from quipukit.experiment.cost.rates import Rates
@@ -35,7 +36,7 @@ def steps(amounts: Amounts, rates: Rates) -> list[Step]:
     models = {
         one.encoder.fingerprint
         for one in (*_documents(amounts), amounts.log, *_sent(amounts))
-        if one.count and not isinstance(one.encoder, StaticEncoder)
+        if one.count and not isinstance(unrounded(one.encoder), StaticEncoder)
     }
     seconds = rates.start + rates.transformer_start * len(models) if todo else 0.0
     settings = len(amounts.plan.settings)
@@ -49,7 +50,7 @@ def steps(amounts: Amounts, rates: Rates) -> list[Step]:
 
 def seconds_to_encode(texts: Texts, rates: Rates) -> float:
     """Return how long texts take, by their number and their tokens."""
-    if isinstance(texts.encoder, StaticEncoder):
+    if isinstance(unrounded(texts.encoder), StaticEncoder):
         return texts.count * (rates.static_text + rates.static_token * texts.tokens)
     larger = (texts.encoder.dimension / _MINILM) ** 2
     return texts.count * (rates.transformer_text + rates.transformer_token * texts.tokens) * larger

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.encoders.base import Encoder
+from quipukit.encoders.half import unrounded
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.static import StaticEncoder
 from quipukit.encoders.store import PrivateStore
@@ -58,7 +59,7 @@ def similarity_encoder(attacking: Encoder) -> Encoder:
 
     Who chose static vectors chose not to wait: encoding every variant by a transformer would take most of the time.
     """
-    return attacking if isinstance(attacking, StaticEncoder) else load_encoder(SIMILARITY)
+    return attacking if isinstance(unrounded(attacking), StaticEncoder) else load_encoder(SIMILARITY)
 
 
 def text_similarity(
