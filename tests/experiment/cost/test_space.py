@@ -18,6 +18,17 @@ def machine(patch: pytest.MonkeyPatch, *, memory: float = 1e15, disk: float = 1e
     patch.setattr(module, "free_disk", lambda folder: disk)
 
 
+def test_settings_beyond_what_is_held_need_no_more_memory(
+    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = (options(village, specs=tiny.SPECS[:count]) for count in (1, 3))
+    assert estimate(few, tmp_path).space.memory < estimate(many, tmp_path).space.memory
+    monkeypatch.setattr(module, "HELD_ROWS", 1)  # twice the rows of a cell are less than all rows of three cells
+    monkeypatch.setattr(module, "MOST_PAIRS", 1)
+    two, three = (options(village, specs=tiny.SPECS[:count]) for count in (2, 3))
+    assert estimate(two, tmp_path).space.memory == estimate(three, tmp_path).space.memory
+
+
 class Heard(tiny.ProgressListener):
     """Keeps the lines for the user."""
 

@@ -10,6 +10,8 @@ from quipukit.errors import ResourceError
 from quipukit.experiment.cost.amounts import Amounts
 from quipukit.experiment.cost.machine import free_disk, free_memory, same_disk
 from quipukit.experiment.pipeline import Pipeline
+from quipukit.experiment.stages.utility import MOST_PAIRS
+from quipukit.results.rows import HELD_ROWS
 from quipukit.storage import cache_home
 
 # Bytes. Of a process with its libraries; of torch and a model; of an index while it is built.
@@ -44,7 +46,9 @@ def space(amounts: Amounts) -> Space:
     rows, queries = len(plan.log), len(plan.queries)
     sent = queries * sum(cell.setting.n for cell in plan.cells)
     indexed = amounts.unindexed
-    memory = _PROCESS + sent * _SENT_ROW + amounts.pooled * _POOLED_ROW
+    # No more than this is held of what was sent, and of what was pooled, however many settings there are.
+    held = max(HELD_ROWS, *(2 * plan.rows(cell) for cell in plan.cells))
+    memory = _PROCESS + min(sent, held) * _SENT_ROW + min(amounts.pooled, MOST_PAIRS) * _POOLED_ROW
     memory += rows * _LONG_LOG_ROW if rows > LONG else rows * _LOG_ROW
     if plan.vectors is not None:
         memory += 2 * plan.vectors.matrix.nbytes
