@@ -107,11 +107,11 @@ def test_no_stage_is_given_more_than_its_limit(village: Path, tmp_path: Path, mo
     noted(obfuscation, "_obfuscate_part", lambda part: len(part.members) * len(part.queries) * part.n)
     noted(retrieve, "fused_pool", lambda sent, rankings: sum(len(rankings[text].docnos) for text in sent["query"]))
     noted(RememberedScores, "score_many", lambda self, batches, *_: sum(len(docnos) for _, docnos in batches))
-    noted(Panel, "ranks", lambda self, sent, *_: len(sent))
+    noted(Panel, "ranks_and_guesses", lambda self, task, *_: sum(map(len, task.texts)))
     noted(Panel, "encode", lambda self, texts, *_: len(texts))
     tiny.run(village, tmp_path / "out", specs=[f"CMP@{epsilon}" for epsilon in range(1, 8)])
     variants, documents = 3 * len(tiny.TOPICS), 3 * 4  # of a cell, and of a query in it
     assert max(given["_obfuscate_part"]) <= max(8, 7 * 3) and len(given["_obfuscate_part"]) >= 5
     assert max(given["fused_pool"]) <= max(20, documents) and len(given["fused_pool"]) >= 9 * 3
     assert max(given["score_many"]) <= max(25, 9 * documents)
-    assert max(given["ranks"]) <= max(20, variants) and max(given["encode"]) <= max(20, variants)
+    assert max(given["ranks_and_guesses"]) <= max(20, variants) and max(given["encode"]) <= max(20, variants)
