@@ -156,8 +156,12 @@ def execute(
     report: bool = True,
     points: bool = False,
     placed: "Sequence[Spec]" = (),
+    formats: "Sequence[str] | None" = None,
 ) -> None:
-    """Run an experiment, or resume that of the folder; print the result and write the report."""
+    """Run an experiment, or resume that of the folder; print the result and write the report.
+
+    ``formats`` are those of the report's figures, by default all.
+    """
     from quipukit.experiment import run as experiment
     from quipukit.experiment.progress_view import ProgressView
 
@@ -167,7 +171,7 @@ def execute(
                 result = experiment.resume(folder, listener=view, executor=executor)
             else:
                 result = experiment.run(options, folder, listener=view, executor=executor, placed=placed)
-            page = _show(result, folder, view, report, points)
+            page = _show(result, folder, view, report, points, formats)
         except KeyboardInterrupt:
             view.close()
             # Before that file there are settings to be placed, and nothing that --resume could read.
@@ -184,12 +188,18 @@ def execute(
     say(f"result: {folder}")
 
 
-def _show(result: "Result", folder: Path, view: Any, report: bool, points: bool) -> Path | None:
+def _show(
+    result: "Result", folder: Path, view: Any, report: bool, points: bool, formats: "Sequence[str] | None"
+) -> Path | None:
     from quipukit.cli.report import print_report
+    from quipukit.report.drawing import FORMATS
     from quipukit.report.write import Report
 
     made = Report([result])
-    page = made.write(folder / "report", progress=view.stage("writing the report", "parts")) if report else None
+    page = None
+    if report:
+        show = view.stage("writing the report", "parts")
+        page = made.write(folder / "report", formats=FORMATS if formats is None else formats, progress=show)
     view.close()
     print_report(made, points)
     if page is None and (folder / "report").is_dir():

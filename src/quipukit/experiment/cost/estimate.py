@@ -55,8 +55,8 @@ class Estimate:
             f"{_joined(plan.options.n)} variants per query, {_joined(depths)} documents each; "
             f"a log of {len(plan.log):,} queries, encoded by {plan.encoder.name}; "
             f"attacked by {_joined(plan.options.attackers)}",
-            "times are for two cores, from measured rates and the lengths of a sample of the texts: take them as right "
-            "to a factor of two; what is encoded already costs nothing",
+            "times are for two cores, from rates and the lengths of a sample of the texts, and rough: a factor of two "
+            "to either side is no surprise; what is encoded already costs nothing",
             f"about {self.space}",
             *(f"warning: {line}" for line in self.shortages),
         ]
