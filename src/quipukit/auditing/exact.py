@@ -59,6 +59,8 @@ def exact_check(
         if findings[-1].loss == math.inf and findings[-1].claimed < math.inf:
             break  # nothing is worse
     note = f"{len(texts):,} inputs"
+    if slow and inputs > _SLOW_CLAIMS:
+        note = f"{note}, no more than {_SLOW_CLAIMS}: what is claimed of two of them has to be asked one by one"
     if not findings:
         return Check(name, "exact", HOLDS, None, note=f"{note}; no two of them are comparable")
     if isinstance(claims, Nothing):

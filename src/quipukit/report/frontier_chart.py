@@ -41,7 +41,7 @@ def frontier_chart(view: View, looks: Mapping[str, Look]) -> dict[str, Any]:
             {
                 "x": f"{x:.1f}",
                 "y": f"{y:.1f}",
-                "path": marker_path("x" if row["reference"] else looks[row["mechanism"]].marker),
+                "path": marker_path("asterisk" if row["reference"] else looks[row["mechanism"]].marker),
                 "kind": "reference" if row["reference"] else "hollow" if row["pools_much"] else "full",
                 "need": _need_class(row["need"]),
                 "mix": _mix(row["need"]),
@@ -76,6 +76,9 @@ def marker_path(marker: str, radius: float = _RADIUS) -> str:
     """
     if marker == "circle":
         return f"M{-radius:g},0A{radius:g},{radius:g} 0 1 1 {radius:g},0A{radius:g},{radius:g} 0 1 1 {-radius:g},0Z"
+    if marker == "asterisk":  # of references: no mechanism has it
+        ends = [(radius * np.cos(angle), radius * np.sin(angle)) for angle in np.pi * np.arange(3) / 3 + np.pi / 2]
+        return "".join(f"M{-x:.2f},{-y:.2f}L{x:.2f},{y:.2f}" for x, y in ends)
     if marker in ("x", "cross"):
         arm = radius * (0.8 if marker == "x" else 1)
         if marker == "x":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIDE, _LETTERS = 4.1, 6.5  # inches, points
-_REFERENCES = ("+", "x", "1", "2")
+_REFERENCES = ("1", "2", "3", "4")  # thin ones: mechanisms have others
 
 
 def frontier_figure(view: View, looks: Mapping[str, Look]) -> "Figure":
