@@ -7,8 +7,8 @@ import typer
 from quipukit.cli.console import say
 from quipukit.cli.evaluate import execute
 
-# Three settings each, over the part of the scale where things change. CMP and VickreyCMP share their noise and epsilons,
-# so that the attacker who knows the mechanism simulates it once for both.
+# Three settings each, over the part of the scale where things change. CMP and VickreyCMP share noise and epsilons, so
+# that the attacker who knows the mechanism simulates it once for both.
 GRID = {
     "CMP": (5, 9, 12.5),
     "VickreyCMP": (5, 9, 12.5),
@@ -26,7 +26,8 @@ def demo(
     Ten queries on private matters, ten variants each, or as many as a group of Cover has; 10 documents per variant; an
     attacker with a log of 5,000 queries, in which Cover hides. User and attacker compare texts by static word vectors,
     for which no model is loaded. The first time it takes about two and a half minutes of processor time, some of it on
-    two cores at once; it resumes where it was stopped. Figures are written as SVG alone; `quipukit report` writes the other formats.
+    two cores at once; it resumes where it was stopped. Figures are written as SVG alone; `quipukit report`
+    writes the other formats.
 
     \b
     Example:

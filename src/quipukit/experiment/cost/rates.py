@@ -1,7 +1,7 @@
 """How quick the parts of an experiment are, on two cores of an ordinary server.
 
-They follow from the figures of docs/scale.md and docs/performance.md and from single runs on a crowded machine, and were
-not fitted on a quiet one. `python -m benchmarks dry_run` compares estimates with what runs take.
+They follow from the figures of docs/scale.md and docs/performance.md and from single runs on a crowded machine, and
+were not fitted on a quiet one. `python -m benchmarks dry_run` compares estimates with what runs take.
 """
 
 from dataclasses import dataclass
