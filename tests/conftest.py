@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from tests.examples import USUAL
@@ -122,6 +123,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     return True if config.getoption("--quick") and collection_path in HEAVY_PATHS else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    # Examples in docstrings are for src: to look for them in every object of every test takes seconds.
+    return [one for one in (yield) if not isinstance(one, DoctestModule)]
 
 
 def _is_heavy(path: Path) -> bool:

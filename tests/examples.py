@@ -1,5 +1,8 @@
-"""How many examples a property gets: a few in `make quick`, some in `make test`, many in `make trust`."""
+"""How many examples a property or a parameter gets: few in `make quick`, some in `make test`, many in `make trust`."""
 
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 USUAL = 30  # of a property that says nothing
@@ -14,3 +17,8 @@ def examples(count: int) -> settings:
     if wanted == USUAL:
         return settings(max_examples=count)
     return settings(max_examples=max(count, wanted) if wanted > USUAL else min(count, wanted))
+
+
+def slowly(*values: Any) -> list[Any]:
+    """Return values of a parameter that `make test` leaves out and `make trust` does not; a tuple is a row of them."""
+    return [pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.slow) for one in values]

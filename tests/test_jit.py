@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import quipukit
+from quipukit.jit import fixed, numba
 
 CODE = """
 from quipukit.jit import numba
@@ -37,3 +39,12 @@ def test_a_package_that_cannot_be_written_is_compiled_into_our_cache(tmp_path, w
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ("" if writable else str(tmp_path / "home" / "numba"))
+
+
+def test_arrays_that_can_be_written_and_memory_maps_are_one_type_to_numba(tmp_path):
+    own = np.arange(6.0).reshape(2, 3)
+    np.save(tmp_path / "kept.npy", own)
+    mapped = np.load(tmp_path / "kept.npy", mmap_mode="r")
+    assert numba.typeof(own) != numba.typeof(fixed(own)) == numba.typeof(fixed(mapped))
+    assert np.shares_memory(fixed(own), own) and own.flags.writeable
+    assert type(fixed(mapped)) is np.ndarray

@@ -88,3 +88,9 @@ def test_both_parts_run_and_are_counted_together(tmp_path, options, code, last):
     assert done.returncode == code, done.stdout + done.stderr
     assert last in done.stdout.splitlines()[-1]
     assert ("FAILED test_it.py::test_bad" in done.stdout.split("both parts together:")[1]) == (code == 1)
+
+
+def test_no_test_has_examples_in_its_docstrings():
+    """They would not be run: see `pytest_collect_file` in tests/conftest.py."""
+    examples = re.compile(r"^\s*>>" + "> ", re.MULTILINE)
+    assert [path.name for path in (ROOT / "tests").rglob("*.py") if examples.search(path.read_text("utf-8"))] == []

@@ -23,6 +23,7 @@ from quipukit.errors import SpecError
 from quipukit.mechanisms.words import find_sites
 from quipukit.testing import check_attacker
 from tests.attackers import small, toy
+from tests.examples import slowly
 
 PLACES = toy.vectors()
 METRIC = ["SanText@1.5", "SanText@4", "TEM@2", "TEM(gamma=1)@3"]
@@ -350,8 +351,8 @@ NOISY = ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"]
     "spec",
     [
         NOISY[0],
-        *(pytest.param(spec, marks=pytest.mark.heavy) for spec in (NOISY[-1], "TEM@2", "CusText@1")),
-        *(pytest.param(spec, marks=pytest.mark.slow) for spec in (*NOISY[1:-1], "SanText@1", "WBB(all_tokens=True)@1")),
+        pytest.param("TEM@2", marks=pytest.mark.heavy),
+        *slowly(*NOISY[1:], "CusText@1", "SanText@1", "WBB(all_tokens=True)@1"),
     ],
 )
 def test_noise_that_averages_out_hides_nothing_and_exchanged_sets_reveal_nothing(spec):

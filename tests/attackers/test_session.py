@@ -16,6 +16,7 @@ from quipukit.measures.intervals import clopper_pearson
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.cover import Cover
 from tests.covers.pools import partition, pool
+from tests.examples import slowly
 
 K = 20
 STATIC = "static:default"
@@ -53,7 +54,7 @@ def are_above(risk: float, bound: float, count: int) -> bool:
     return 1 - clopper_pearson((1 - risk) * count, count, 1e-4) > bound
 
 
-@pytest.mark.parametrize("mechanism", [in_groups(), at_random()], ids=["similar", "random"])
+@pytest.mark.parametrize("mechanism", [in_groups(), *slowly(at_random())], ids=["similar", "random"])
 def test_one_query_stays_at_the_bound_and_several_are_found_above_it(mechanism: Cover) -> None:
     own = planted()
     found, count = risks(mechanism, own), own.sessions["sid"].nunique()

@@ -11,6 +11,7 @@ from quipukit.attackers.base import KnownLog, KnownSetting, Sent
 from quipukit.attackers.support import Support
 from quipukit.testing import check_attacker
 from tests.attackers import small, toy
+from tests.examples import slowly
 
 PLACES = toy.vectors()
 SPECS = ["CusText(k=3)@2", "CusText(k=4, mapping='topk')@2", "CusText(k=4, mapping='topk', similarity='cosine')@2",
@@ -52,9 +53,7 @@ def test_other_mechanisms_tell_it_nothing():
         assert np.ptp(prepared().scores(Sent(("bee",), KnownSetting("Elsewhere", "k")))) == 0
 
 
-@pytest.mark.parametrize(
-    "spec", ["CusText(mapping='topk')@1", pytest.param("WBB(all_tokens=True)@1", marks=pytest.mark.heavy)]
-)
+@pytest.mark.parametrize("spec", ["CusText(mapping='topk')@1", *slowly("WBB(all_tokens=True)@1")])
 def test_after_thirty_texts_few_words_are_left_and_exchanged_sets_reveal_nothing(spec):
     known, log = small.vectors(), small.queries(2000)
     one = qk.mechanism(spec, vectors=known)

@@ -13,6 +13,7 @@ from quipukit.attackers.words import Words
 from quipukit.attackers.wordspace import Slots
 from quipukit.testing import check_attacker
 from tests.attackers import small
+from tests.examples import slowly
 
 ATTACKERS = (Words, Positional)
 
@@ -24,7 +25,7 @@ def risk(attackers, obfuscated, texts, log):
 
 
 @pytest.mark.parametrize("cls", ATTACKERS)
-@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("whiten", [True, *slowly(False)])
 def test_is_an_attacker(cls, whiten):
     check_attacker(cls(vectors=small.vectors(), whiten=whiten))
 
@@ -50,7 +51,7 @@ def test_more_variants_give_more_away():
 
 
 @pytest.mark.parametrize("cls", ATTACKERS)
-@pytest.mark.parametrize("change", ["longer", "shorter"])
+@pytest.mark.parametrize("change", ["longer", *slowly("shorter")])
 def test_a_count_that_is_off_by_one_is_tolerated(cls, change):
     known, log = small.vectors(), small.queries(2000, lengths=(4, 5))
     texts = [text for text in log if len(text.split()) == 5][:30]
@@ -101,7 +102,7 @@ def test_odd_texts_are_scored(cls, texts):
 
 
 @pytest.mark.parametrize("cls", [Words, MaxSim])
-@pytest.mark.parametrize("unknown", ["", " zzyx"])
+@pytest.mark.parametrize("unknown", [" zzyx", *slowly("")])
 def test_queries_with_the_same_words_in_another_order_tie(cls, unknown):
     known = small.vectors()
     words = small.WORDS[:6]

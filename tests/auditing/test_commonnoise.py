@@ -7,6 +7,7 @@ import quipukit as qk
 from quipukit.auditing.commonnoise import draw_together, is_plain_noise, placed_texts
 from quipukit.auditing.draws import at_values
 from tests.auditing import twins
+from tests.examples import slowly
 from tests.stat_checks import assert_chi2, refuted
 
 LINE = qk.Vectors(["cat", "dog", "fish"], [[0.0], [1.0], [3.0]])
@@ -18,7 +19,7 @@ def counts(drawn: list[tuple[str, ...]], vectors: qk.Vectors) -> list[int]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["CMP", "Mahalanobis", "VickreyCMP"])
+@pytest.mark.parametrize("name", ["CMP", *slowly("Mahalanobis", "VickreyCMP")])
 def test_each_word_keeps_its_law(name: str) -> None:
     """Against as many draws of the usual way; 1-D, where Mahalanobis is CMP. False alarms: 1e-6 each."""
     from scipy.stats import chi2_contingency

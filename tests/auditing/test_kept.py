@@ -92,8 +92,9 @@ def test_a_mechanism_of_another_package_is_claimed_until_audited() -> None:
 
 
 @pytest.mark.heavy
-def test_the_check_for_authors_counts_as_an_audit() -> None:
+def test_the_check_for_authors_counts_as_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quipukit.testing.mechanisms._AUDIT_DRAWS", 2_000)  # a tenth of what authors get
     with temporarily_installed("quipukit.mechanisms", Mine=Mine):
         mine = Mine(epsilon=2, vectors=LINE)
         check_mechanism(mine, audit=True)
-        assert str(kept_audit("Mine@2", LINE.fingerprint)) == "not violated (20,000 draws)"
+        assert str(kept_audit("Mine@2", LINE.fingerprint)) == "not violated (2,000 draws)"

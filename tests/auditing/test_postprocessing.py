@@ -50,7 +50,7 @@ def test_what_looks_at_the_query_again_does_not_come_out_the_same() -> None:
 @pytest.mark.heavy
 def test_it_is_part_of_an_audit() -> None:
     twin = twins.NotShuffled(epsilon=3, shuffle=True, vectors=toy_vectors(1))
-    done = qk.audit(twin, draws=4000)
+    done = qk.audit(twin, draws=1000)
     assert "post-processing" in [one.name for one in done.checks if one.verdict == "violated"], str(done)
-    right = qk.audit("SanText(shuffle=True)@3", vectors=toy_vectors(1), draws=4000)
+    right = qk.audit("SanText(shuffle=True)@3", vectors=toy_vectors(1), draws=1000)
     assert next(one.verdict for one in right.checks if one.name == "post-processing") == "not violated"

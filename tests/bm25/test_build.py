@@ -22,6 +22,7 @@ from quipukit.bm25.formula import Settings
 from quipukit.bm25.mapped import MappedIndex
 from quipukit.bm25.runs import ChunkSize
 from quipukit.errors import InputError, ResourceError
+from tests.examples import slowly
 
 COUNT, CHUNK = 60, 13
 WORDS = ["the", "waves", "wave", *(f"w{number}" for number in range(40))]
@@ -104,7 +105,7 @@ def test_a_killed_build_is_taken_up_where_it_was(tmp_path, whole):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("change", ["damaged", "missing", "documents", "settings"])
+@pytest.mark.parametrize("change", ["damaged", "documents", *slowly("missing", "settings")])
 def test_a_kept_run_is_used_only_if_it_is_that_of_the_same_documents(tmp_path, whole, change):
     killed(tmp_path, at=99)
     before = runs(tmp_path)

@@ -66,6 +66,8 @@ def test_codes_give_the_same_as_the_summands_that_they_stand_for(size, terms):
     codes, idf = rng.integers(0, 12, len(documents)).astype(np.uint16), rng.random(terms)
     impacts = summands(np.repeat(idf, np.diff(starts)), frequencies[codes], lengths[codes])
     rows, bounds = joined([list(range(terms)), [0], [], rng.integers(0, terms, 4).tolist()])
+    for array in (starts, documents, codes, idf, frequencies, lengths):  # as they are on disk, for which it is compiled
+        array.flags.writeable = False
     results = []
     for kernel, given_postings in (
         (kernels.top, (impacts,)),

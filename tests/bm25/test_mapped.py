@@ -14,7 +14,7 @@ from quipukit.bm25.index import SmallIndex
 from quipukit.bm25.mapped import MappedIndex
 from quipukit.bm25.runs import ChunkSize
 from quipukit.collections.load import load_collection
-from tests.examples import examples
+from tests.examples import examples, slowly
 
 WORDS = ["crime", "crimes", "sea", "naïve", "Ärger", "猫", "o'clock", "don't", "the", "x", "9", "ﬁne"]
 DOCNOS = st.lists(st.one_of(st.integers(0, 2000).map(str), st.text(min_size=1, max_size=3)), unique=True, max_size=25)
@@ -65,7 +65,7 @@ def search(index, queries, depth):
     ]
 
 
-@examples(25)
+@examples(12)
 @given(DOCNOS, st.data(), st.sampled_from(SETTINGS), st.integers(1, 6), st.sampled_from([0, 1000]))
 def test_it_is_the_index_in_memory_to_the_last_bit(tmp_path_factory, docnos, data, settings, chunk, expanded):
     texts = data.draw(st.lists(TEXTS, min_size=len(docnos), max_size=len(docnos)))
@@ -84,26 +84,27 @@ def test_it_is_the_index_in_memory_to_the_last_bit(tmp_path_factory, docnos, dat
 
 
 @pytest.mark.heavy
-def test_real_collections_are_the_same_to_the_last_bit(tmp_path, shared_data):
-    for name, chunk in (("wordnet", 50_000), (shared_data / "vaswani", 3_000), (shared_data / "msmarco_pool", 7_001)):
-        pairs = list(load_collection(name).documents())
-        if name == "wordnet":
-            pairs = pairs[::2][::-1]
-        index, small = built(tmp_path / str(chunk), pairs, chunk=chunk), reference(pairs, Settings())
-        terms = list(small.terms)[::50]
-        rows = index.terms.find(terms)
-        queries = [(rows[at : at + 5], [small.terms[term] for term in terms[at : at + 5]]) for at in range(0, 1000, 5)]
-        expected = [small.rank(np.array(theirs, np.int64), 100) for _, theirs in queries]
-        for expanded in (True, False):
-            found, scores = search(replace(index, expanded=expanded), [own for own, _ in queries], 100)
-            for number, (documents, values) in enumerate(expected):
-                assert found[number].tolist() == documents.tolist()
-                assert scores[number].tobytes() == values.tobytes()
-        per_term = np.diff(index.starts)
-        assert (per_term[index.terms.find(list(small.terms))] == np.diff(small.starts)).all()
+@pytest.mark.parametrize(
+    ("name", "every", "chunk"),
+    [("vaswani", 3, 1_000), *slowly(("vaswani", 1, 3_000), ("wordnet", 2, 50_000), ("msmarco_pool", 1, 7_001))],
+)
+def test_real_collections_are_the_same_to_the_last_bit(tmp_path, shared_data, name, every, chunk):
+    pairs = list(load_collection(name if name == "wordnet" else shared_data / name).documents())[::every][::-1]
+    index, small = built(tmp_path, pairs, chunk=chunk), reference(pairs, Settings())
+    terms = list(small.terms)[::50]
+    rows = index.terms.find(terms)
+    queries = [(rows[at : at + 5], [small.terms[term] for term in terms[at : at + 5]]) for at in range(0, 1000, 5)]
+    expected = [small.rank(np.array(theirs, np.int64), 100) for _, theirs in queries]
+    for expanded in (True, False):
+        found, scores = search(replace(index, expanded=expanded), [own for own, _ in queries], 100)
+        for number, (documents, values) in enumerate(expected):
+            assert found[number].tolist() == documents.tolist()
+            assert scores[number].tobytes() == values.tobytes()
+    per_term = np.diff(index.starts)
+    assert (per_term[index.terms.find(list(small.terms))] == np.diff(small.starts)).all()
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_more_pairs_of_frequency_and_length_than_two_bytes_can_number(tmp_path):
     frequencies, fillers = 70, 1000
     text = " ".join(f"t{n} " * n for n in range(1, frequencies + 1))

@@ -230,6 +230,7 @@ def test_experiment_json_is_plain_and_complete(whole: Whole) -> None:
     assert begun["options"]["specs"] == [*tiny.SPECS, "Identity", "Random"]
 
 
+@pytest.mark.slow
 def test_a_plugin_may_bring_the_search_system(village: Path, small: Whole) -> None:
     from quipukit.retrieval.bm25 import BM25
 

@@ -89,6 +89,7 @@ def test_what_sends_nothing_counts_as_not_found(whole: Whole) -> None:
     assert ceiling["score"].tolist() != [0.0]
 
 
+@pytest.mark.slow
 def test_settings_that_all_send_nothing_stay_apart(village: Path) -> None:
     unknown = {"q5": "zorbal quintle"}
     found = tiny.run(village, specs=["AEA@3", "AEA@4"], queries=unknown, systems=ONE_SYSTEM)
@@ -201,6 +202,7 @@ def test_without_a_folder_nothing_stays_and_the_result_is_the_same(
     assert list((tmp_path / "empty").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_objects_in_place_of_names_give_the_same_numbers(village: Path, whole: Whole) -> None:
     given = tiny.run(
         village,
@@ -351,7 +353,7 @@ def test_whoever_is_not_told_otherwise_gets_the_whole_panel_and_bayes() -> None:
 
 
 # MiniLM attacks and compares texts in both; as a re-ranker it encodes many documents.
-@pytest.mark.parametrize("reranker", ["bm25", *slowly("minilm")])
+@pytest.mark.parametrize("reranker", slowly("bm25", "minilm"))
 def test_the_built_in_collection_from_end_to_end(tmp_path: Path, reranker: str) -> None:
     small = {"topics": 2, "depth": 2, "log_sample": 100, "examples": 1, "reranker": reranker}
     found = qk.evaluate("wordnet", ["CMP@10"], 2, attackers="panel", out=tmp_path / "out", **small)

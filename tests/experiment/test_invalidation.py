@@ -72,8 +72,16 @@ def change_document(folder: Path) -> None:
     [
         # Random too: another text under the same id has noise of its own.
         (change_topic, everything(CELLS)),
-        (change_judgment, dict.fromkeys(("utility", "ceiling", "need"), CELLS * SYSTEMS)),
-        (change_log, {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS}),
+        pytest.param(
+            change_judgment,
+            dict.fromkeys(("utility", "ceiling", "need"), CELLS * SYSTEMS),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            change_log,
+            {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS},
+            marks=pytest.mark.slow,
+        ),
         # Random looks at the words alone: the same texts again, and what follows stands.
         (
             change_vectors,
@@ -145,7 +153,7 @@ def test_an_input_that_moved_costs_nothing(whole: Whole, finished: Path, changed
             {"first_guesses": CELLS, "ranks": CELLS, "guesses": CELLS, "need": CELLS},
         ),  # the same ranks again: the risks stand
         ("user", {"utility": CELLS, "ceiling": CELLS, "need": CELLS}),  # a guess is re-ranked by the user's model
-        ("meaning", {"text_similarity": CELLS, "need": CELLS}),
+        pytest.param("meaning", {"text_similarity": CELLS, "need": CELLS}, marks=pytest.mark.slow),
     ],
 )
 def test_another_model_under_the_same_name_is_noticed(
@@ -188,7 +196,7 @@ def test_another_model_of_the_search_system_is_noticed(
         pytest.param("retrieve", dict.fromkeys(("pool", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         pytest.param("utility", dict.fromkeys(("utility", "ceiling"), CELLS * SYSTEMS), marks=pytest.mark.slow),
         pytest.param("ceiling", {"ceiling": CELLS * SYSTEMS}, marks=pytest.mark.slow),
-        ("need", {"need": CELLS * SYSTEMS}),
+        pytest.param("need", {"need": CELLS * SYSTEMS}, marks=pytest.mark.slow),
         pytest.param("text_similarity", {"text_similarity": CELLS}, marks=pytest.mark.slow),
     ],
 )

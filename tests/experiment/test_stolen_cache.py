@@ -179,6 +179,7 @@ def test_the_same_attack_confirms_all_of_them_in_a_cache_of_the_old_kind(
     assert len(by_documents(home, library)) < 500  # what the guesses of all attackers found is there, too
 
 
+@pytest.mark.slow
 def test_the_cache_is_the_same_whatever_was_asked(
     library: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

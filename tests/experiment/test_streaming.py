@@ -15,7 +15,7 @@ from quipukit.experiment.stages import ceiling, need, retrieve, utility
 from quipukit.results import Result, rows
 from quipukit.retrieval.remembered import RememberedScores
 from tests.experiment import killing, tiny
-from tests.experiment.conftest import Whole
+from tests.experiment.conftest import Whole, slowly
 
 # All stages: two systems, two seeds, attackers of every kind, fewer variants, sessions.
 ALL: dict[str, Any] = {
@@ -42,7 +42,7 @@ def tighten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rows, "HELD_ROWS", 10)
 
 
-@pytest.mark.parametrize("changes", [{}, pytest.param(ALL, marks=pytest.mark.heavy), {"n": (2, 3)}])
+@pytest.mark.parametrize("changes", [ALL, *slowly({}, {"n": (2, 3)})])
 def test_a_result_does_not_depend_on_what_is_held_at_once(
     village: Path, tmp_path: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +72,13 @@ def tight_child(collection: Path, out: Path, cache: Path, fatal: int, moment: st
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("number", "moment"), [(4, "half"), (9, "after"), (23, "written"), (41, "before")])
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (9, "after"),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((4, "half"), (23, "written"), (41, "before"))),
+    ],
+)
 def test_a_kill_among_parts_loses_nothing_that_was_finished(
     village: Path, whole: Whole, cache: Path, tmp_path: Path, number: int, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from quipukit.report.write import Report
 from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
 from tests.experiment import tiny
+from tests.experiment.conftest import slowly
 from tests.experiment.test_over_the_wire import answered, at, command
 from tests.retrieval.fake_engine import FakeEngine, sent, serving
 
@@ -58,7 +59,7 @@ def refused(capsys: pytest.CaptureFixture[str], server: FakeEngine, *arguments: 
 # --- common noise -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", *slowly("jsonl", "parquet")])
 def test_a_file_with_common_noise_does_not_go_to_an_engine(
     village: Path, engine: FakeEngine, tmp_path: Path, topics: Path, capsys: pytest.CaptureFixture[str], ending: str
 ) -> None:

@@ -15,6 +15,7 @@ from quipukit.measures.intervals import (
     queries_needed,
     upper_bounds,
 )
+from tests.examples import slowly
 from tests.stat_checks import refuted
 
 
@@ -101,7 +102,7 @@ LAWS = {
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("queries", [10, 43])
+@pytest.mark.parametrize("queries", [10, *slowly(43)])
 def test_bets_cover_the_mean_of_any_law(law: str, queries: int) -> None:
     """Of 2,000 samples at most 5 % lie beyond a bound, on either side. False alarms: below 1e-5 over all.
 

@@ -16,6 +16,7 @@ from quipukit.measures.resampling import (
     judge_unpaired,
     studentized_intervals,
 )
+from tests.examples import slowly
 from tests.stat_checks import refuted
 
 UNIT = (-1.0, 1.0)
@@ -79,7 +80,9 @@ def test_the_bound_without_draws_is_above_the_flips() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("law", "queries"), [("normal", 10), ("QuIPU", 10), ("hits", 20), ("exponential", 43)])
+@pytest.mark.parametrize(
+    ("law", "queries"), [("normal", 10), ("hits", 20), *slowly(("QuIPU", 10), ("exponential", 43))]
+)
 def test_equal_means_are_called_different_in_at_most_5_percent(law: str, queries: int) -> None:
     """1,000 samples, a test at 5 %. False alarms: below 1e-6 if the rate is 5 % at most.
 

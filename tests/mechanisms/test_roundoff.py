@@ -19,6 +19,7 @@ from quipukit.mechanisms.roundoff import UNIT, gaps, in_words, noise_error, tabl
 from quipukit.numeric import shown_bound
 from quipukit.vectors.nearest import nearest_two
 from quipukit.vectors.store import Vectors
+from tests.examples import slowly
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -54,7 +55,7 @@ def allowed(bound: float, draws: int = 50_000) -> float:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("dimension", [1, 2, 3, 10])
+@pytest.mark.parametrize("dimension", [1, 3, *slowly(2, 10)])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_boundaries_of_all_cells_together_are_short(dimension, epsilon):
     """The lemma: the sum over boundaries of h times their measure is 2n at most; false alarms: 1e-9."""

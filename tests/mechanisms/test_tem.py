@@ -12,6 +12,7 @@ from quipukit.mechanisms.tem import TEM
 from quipukit.obfuscation import mechanism, obfuscate
 from quipukit.specs import spec
 from quipukit.vectors.store import Vectors
+from tests.examples import slowly
 
 line = Vectors(["a", "b", "c"], [[0.0], [1.0], [3.0]])
 
@@ -41,7 +42,7 @@ def test_law_of_every_word(epsilon, gamma):
         np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("epsilon", "expected"), [(1, 39.612), (5, 7.9224), (10, 3.9612), (50, 0.79224)])
+@pytest.mark.parametrize(("epsilon", "expected"), [(1, 39.612), (50, 0.79224), *slowly((5, 7.9224), (10, 3.9612))])
 def test_truncation_at_the_size_of_a_real_vocabulary(epsilon, expected):
     # |V| = 400,000 and beta = 0.001, as in the specification.
     vectors = Vectors([str(i) for i in range(400_000)], np.zeros((400_000, 1), np.float32))

@@ -14,6 +14,7 @@ from quipukit.errors import InputError
 from quipukit.retrieval import dense, exact
 from quipukit.retrieval.dense import Dense, DenseScorer
 from tests.encoders.fakes import HashEncoder
+from tests.examples import slowly
 
 
 class Shelf(Collection):
@@ -97,7 +98,7 @@ def tables():
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
 @pytest.mark.parametrize(("name", "table"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
-@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("threads", ["3", *slowly("1")])
 def test_rankings_are_those_of_brute_force(name, table, similarity, threads, monkeypatch):
     # Small blocks, so that a few hundred documents take many of them.
     monkeypatch.setattr(exact, "_DOCUMENTS", 64)

@@ -261,6 +261,7 @@ def test_killed_in_mid_run_and_resumed(server: Server, queries: list[str], tmp_p
     assert not nobody.asked
 
 
+@pytest.mark.slow
 def test_the_whole_protocol_through_the_command_line(server: Server, shared_data: Path, tmp_path: Path) -> None:
     vaswani = str(shared_data / "vaswani")
     topics = tmp_path / "topics.tsv"

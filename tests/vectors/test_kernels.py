@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quipukit.jit import fixed
 from quipukit.vectors import kernels
 
 
@@ -30,7 +31,7 @@ def test_folded_maxima_are_maxima():
 
 
 def test_a_word_is_at_distance_zero_from_itself_however_far_out():
-    matrix = rows(20, 5) + np.float32(1e6)
+    matrix = fixed(rows(20, 5) + np.float32(1e6))
     out = np.empty(20)
     kernels.all_distances(matrix, matrix[7].astype(np.float64), out)
     assert out[7] == 0
@@ -38,7 +39,7 @@ def test_a_word_is_at_distance_zero_from_itself_however_far_out():
 
 
 def test_products_are_added_up_in_double_precision():
-    matrix = np.full((3, 4096), 0.1, np.float32)
+    matrix = fixed(np.full((3, 4096), 0.1, np.float32))
     point = np.ones(4096)
     out = np.empty(3)
     kernels.all_products(matrix, point, out)
@@ -49,7 +50,7 @@ def test_products_are_added_up_in_double_precision():
 @pytest.mark.parametrize("room", [4, 8, 64])
 def test_the_nearest_survive_in_however_little_room(room):
     """Candidates are dropped when the room is full, but never one of the k nearest, and ties go to the lower row."""
-    k, tile, matrix = 2, 96, np.repeat(rows(48, 3, seed=2), 4, axis=0)  # every word stands four times
+    k, tile, matrix = 2, 96, fixed(np.repeat(rows(48, 3, seed=2), 4, axis=0))  # every word stands four times
     points = rows(5, 3, seed=3).astype(np.float64)
     scores = (points @ matrix.T - 0.5 * np.square(matrix, dtype=np.float64).sum(axis=1)).astype(np.float32)
     kept, kept_score = np.zeros((5, room), np.int64), np.zeros((5, room), np.float32)
@@ -57,7 +58,16 @@ def test_the_nearest_survive_in_however_little_room(room):
     slack = np.full(5, 1e-3, np.float32)
     for start in range(0, len(matrix), tile):
         kernels.gather(
-            scores[:, start : start + tile], k, slack, start, matrix, points, bar, kept, kept_score, kept_count
+            np.ascontiguousarray(scores[:, start : start + tile]),
+            k,
+            slack,
+            start,
+            matrix,
+            points,
+            bar,
+            kept,
+            kept_score,
+            kept_count,
         )
     found = np.full((5, k), -1, np.int64)
     kernels.rank(matrix, points, k, slack, np.empty(0, np.int64), kept, kept_score, kept_count, found)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quipukit.vectors import nearest
-from tests.examples import examples
+from tests.examples import examples, slowly
 
 # --- the brute force --------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 17, pytest.param(300, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("dimension", [1, 2, 17, *slowly(300)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nearest_two(kind, dimension):
     rng = np.random.default_rng(dimension)

@@ -18,7 +18,7 @@ from quipukit.attackers.positional import Positional
 from quipukit.attackers.scratch import room
 from quipukit.attackers.style import Style
 from quipukit.attackers.words import Words
-from quipukit.jit import numba
+from quipukit.jit import fixed, numba
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
@@ -92,7 +92,7 @@ def log_chances(scores: Floats) -> Floats:
     >>> np.exp(log_chances(np.array([0.5, 2.0, 0.5, 1.0]))).round(3).tolist()
     [0.875, 0.25, 0.875, 0.5]
     """
-    scores = np.ascontiguousarray(scores, np.float64)
+    scores = fixed(np.ascontiguousarray(scores, np.float64))
     found, best = _binned(scores)
     order = best[np.argsort(-scores[best], kind="stable")]
     values = -scores[order]

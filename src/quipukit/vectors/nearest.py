@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.jit import fixed
 from quipukit.numeric import error_bound
 from quipukit.threads import in_threads, workers
 from quipukit.vectors import kernels
@@ -76,7 +77,7 @@ def nearest_two(
     count, dimension = len(radii), directions.shape[1]
     shared = direction_of is not None
     direction_of = np.arange(count) if direction_of is None else direction_of
-    matrix = np.asarray(matrix)  # slicing a memory map is slow Python; a view of it is not
+    matrix = fixed(matrix)  # slicing a memory map is slow Python; a view of it is not
     radii = np.ascontiguousarray(radii, dtype=np.float64)
     norms = half_norms if isinstance(half_norms, Norms) else norms_of(half_norms)
     lengths = np.linalg.norm(directions, axis=1)[direction_of][:, None]
@@ -175,14 +176,14 @@ def norms_of(half_norms: Floats) -> Norms:
 def distances(matrix: Singles, point: Floats) -> Floats:
     """Return the Euclidean distance of ``point`` to every row, in float64."""
     out = np.empty(len(matrix))
-    kernels.all_distances(np.asarray(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
+    kernels.all_distances(fixed(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
     return out
 
 
 def products(matrix: Singles, point: Floats) -> Floats:
     """Return the product of ``point`` with every row, in float64; no copy of the matrix is made."""
     out = np.empty(len(matrix))
-    kernels.all_products(np.asarray(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
+    kernels.all_products(fixed(matrix), np.ascontiguousarray(point, dtype=np.float64), out)
     return out
 
 
@@ -192,7 +193,7 @@ def products(matrix: Singles, point: Floats) -> Floats:
 def top_k(matrix: Singles, half_norms: Floats, points: Floats, k: int) -> Rows:
     """Find the k rows nearest to each point, by increasing (distance, row); -1 fills up where rows are too few."""
     count, dimension = points.shape
-    matrix = np.asarray(matrix)
+    matrix = fixed(matrix)
     long_rows, largest, halves = norms_of(half_norms)
     slack = 2 * error_bound(dimension) * (np.linalg.norm(points, axis=1) + largest) * largest
     slack = np.nextafter(slack.astype(np.float32), np.float32(np.inf))
