@@ -9,6 +9,7 @@ import pytest
 
 from quipukit.errors import InputError
 from quipukit.fingerprints import fingerprint_of
+from tests.examples import slowly
 
 
 class Thing:
@@ -50,7 +51,7 @@ def test_equal_state_means_equal_fingerprint():
     assert fingerprint_of(everything()) == fingerprint_of(everything())
 
 
-@pytest.mark.parametrize("seed", ["0", pytest.param("1", marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("seed", ["0", *slowly("1")])
 def test_it_is_the_same_in_every_process(seed):
     code = "from tests.test_fingerprints import *; print(fingerprint_of(everything()))"
     done = subprocess.run(

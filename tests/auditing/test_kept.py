@@ -14,6 +14,7 @@ from quipukit.mechanisms.cmp import CMP
 from quipukit.plugins import temporarily_installed
 from quipukit.storage import cache_home
 from quipukit.testing import check_mechanism
+from tests.covers.pools import partition
 
 LINE = qk.Vectors(["cat", "dog", "fish"], [[0.0], [1.0], [3.0]])
 OTHER = qk.Vectors(["cat", "dog", "fish"], [[0.0], [1.0], [2.0]])
@@ -49,7 +50,7 @@ def test_an_audit_counts_for_its_setting_and_vectors_alone() -> None:
 
 
 def test_the_pool_that_was_audited_is_shown() -> None:
-    cover = qk.mechanism("Cover@50")
+    cover = qk.mechanism("Cover@50", cover=partition())
     checks = (Check("groups", "exact", "holds"),)
     done = Audit("Cover@50", str(cover.guarantee), True, checks, 0.001, 7, "pool mine.tsv, 576 queries")
     keep(done, cover, 1000)

@@ -337,7 +337,7 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
         AEA(**options)  # type: ignore[arg-type]
 
 
-@examples(150)
+@examples(50)
 @given(
     st.one_of(
         st.text(max_size=60),

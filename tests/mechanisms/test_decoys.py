@@ -20,6 +20,7 @@ from quipukit.measures.intervals import clopper_pearson
 from quipukit.mechanisms.decoys import Decoys
 from quipukit.testing import check_mechanism
 from tests.covers.pools import STATIC, partition, pool
+from tests.examples import slowly
 from tests.stat_checks import assert_chi2
 
 K = 12
@@ -116,7 +117,7 @@ def test_likelihoods_are_those_of_what_is_sent(topic: str, k: int) -> None:
     assert np.isneginf(law.log_likelihoods(["cat", "cat"])).all()
 
 
-@TOPICS
+@pytest.mark.parametrize(("topic", "k"), [("matched", 4), *slowly(("random", K))])
 def test_one_release_hides_a_query_of_the_pool_among_k(topic: str, k: int) -> None:
     """1,000 queries; the bound holds but for a false alarm of 1e-6, and Bayes reaches it: all ties, at (k + 1) / 2."""
     queries = drawn(1000)

@@ -74,12 +74,14 @@ class MappedIndex:
         ``scores`` receives their scores.
         """
         from quipukit.bm25 import kernels
+        from quipukit.jit import fixed
 
+        postings = fixed(self.starts), fixed(self.documents)
         if self.expanded:
-            kernels.top(rows, starts, self.starts, self.documents, self._impacts, len(self), found, scores)
+            kernels.top(rows, starts, *postings, self._impacts, len(self), found, scores)
         else:
             coded = (self.codes, self.idf, self.frequencies, self.norms)
-            kernels.top_coded(rows, starts, self.starts, self.documents, *coded, len(self), found, scores)
+            kernels.top_coded(rows, starts, *postings, *coded, len(self), found, scores)
 
     def scores(self, rows: Rows, documents: NDArray[np.int32]) -> Floats:
         """Return the scores of some documents, by their numbers, for a query given as rows of terms."""
