@@ -136,11 +136,14 @@ class DistanceLaw(WordLaw):
         """Return the tables of many sets of texts under the same columns, which share a copy of the places."""
         columns = several[0][1]
         points = self.sites.places(columns[self.sites.kinds[columns] == 0])
-        filled = partial(self._filled, columns=columns, of_places=partial(self._of_points, points))
+        squares = np.einsum("ij,ij->i", points, points)
+        filled = partial(self._filled, columns=columns, of_places=partial(self._of_points, points, squares))
         return in_threads(filled, [seen for seen, _ in several])
 
-    def _of_points(self, points: Floats, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
-        distances = self._distances(rows[rows >= self._first], columns, points)
+    def _of_points(
+        self, points: Floats, squares: Floats, rows: Rows, counts: Floats, columns: Rows
+    ) -> tuple[Floats, Floats]:
+        distances = self._distances(rows[rows >= self._first], columns, points, squares)
         return self._of_distances(distances, rows, counts, columns)
 
     def _of_distances(self, distances: Floats, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
@@ -172,13 +175,16 @@ class DistanceLaw(WordLaw):
         target = likelihood if np.isfinite(log_p) else violations
         target[:, where] += times[:, where] * (log_p if np.isfinite(log_p) else 1.0)
 
-    def _distances(self, rows: Rows, columns: Rows, points: Floats) -> Floats:
-        """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64."""
+    def _distances(self, rows: Rows, columns: Rows, points: Floats, squares: Floats | None = None) -> Floats:
+        """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64.
+
+        ``squares`` are those of the points' norms, where they are known.
+        """
         words = self.sites.vectors.matrix[rows].astype(np.float64)
         distances = words @ points.T  # and in place from here on: it is large
         distances *= -2
         distances += np.einsum("ij,ij->i", words, words)[:, None]
-        distances += np.einsum("ij,ij->i", points, points)
+        distances += np.einsum("ij,ij->i", points, points) if squares is None else squares
         np.sqrt(np.maximum(distances, 0.0, out=distances), out=distances)
         own = self.sites.rows[columns]
         places = np.searchsorted(rows, own)
