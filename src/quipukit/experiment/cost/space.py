@@ -10,7 +10,7 @@ from quipukit.errors import ResourceError
 from quipukit.experiment.cost.amounts import Amounts
 from quipukit.experiment.cost.machine import free_disk, free_memory, same_disk
 from quipukit.experiment.pipeline import Pipeline
-from quipukit.experiment.stages.utility import MOST_PAIRS
+from quipukit.experiment.stages.base import MOST_PAIRS
 from quipukit.results.rows import HELD_ROWS
 from quipukit.storage import cache_home
 

@@ -21,6 +21,9 @@ from quipukit.table import Table
 
 C = TypeVar("C")
 
+# Pairs of a query and a pooled document, over all cells, that are held at once: some hundred bytes each.
+MOST_PAIRS = 2_000_000
+
 
 @dataclass
 class Context:

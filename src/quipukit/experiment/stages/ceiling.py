@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
-from quipukit.experiment.stages.base import Context, Stage
-from quipukit.experiment.stages.utility import MOST_PAIRS
+from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
 from quipukit.io.parts import spans_of
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.experiment.cells import SystemCell
-from quipukit.experiment.stages.base import Context, Stage
+from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
 from quipukit.frames import SCORES
 from quipukit.io.parts import places_of, spans_of
 from quipukit.measures.utility import measure_identities, utility
@@ -21,8 +21,6 @@ from quipukit.retrieval.system import SystemSpec
 if TYPE_CHECKING:
     from quipukit.experiment.stages.retrieve import Retrieve
 
-# Pairs of a query and a pooled document, over all cells, that are held at once: some hundred bytes each.
-MOST_PAIRS = 2_000_000
 _MOST_OPEN = 128  # files
 _COLUMNS = ("qid", "docno")  # of a pool; the others say which cell it is of
 
