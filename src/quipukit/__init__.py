@@ -24,6 +24,7 @@ _HOMES = {
     "Memo": "quipukit.memo",
     "MetricDP": "quipukit.guarantees",
     "NoGuarantee": "quipukit.guarantees",
+    "PrivateSearch": "quipukit.search.private",
     "QuIA": "quipukit.attackers.quia",
     "QuipukitError": "quipukit.errors",
     "Random": "quipukit.mechanisms.random",

@@ -6,6 +6,7 @@
     │   ├── FrameError        a table lacks a column or holds a bad value
     │   └── FileError         a file cannot be read as what it should be
     ├── EngineError           a search engine over the network did not answer, or not as it should
+    ├── SearchError           a private search ended with a fault whose own words may quote the query
     ├── NoClosedForm          a probability was asked of a mechanism that has no formula for it
     └── ResourceError         something that should be installed is missing or damaged
         └── VectorsError      word vectors that cannot be used
@@ -59,6 +60,10 @@ class EngineError(QuipukitError):
             f"{self.engine}, query {min(self.failed) + 1} of {self.total}{others}: {self.reason}. "
             f"Answered: {self.done} of {self.total}."
         )
+
+
+class SearchError(QuipukitError):
+    """A private search ended with a fault whose own words may quote the query, so that they are not shown."""
 
 
 class NoClosedForm(QuipukitError):

@@ -1,8 +1,8 @@
 """What a search system is to quipukit: texts go in, ranked documents come out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,29 @@ from quipukit.progress import Progress
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What a search system shows of a document: enough to decide whether to open it."""
+
+    title: str = ""
+    snippet: str = ""
+    url: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return title and snippet as one text, for a re-ranker that has nothing else."""
+        return f"{self.title}. {self.snippet}" if self.title and self.snippet else self.title or self.snippet
+
+
+@dataclass(frozen=True)
 class Ranking:
-    """The documents found for one query, best first; ties by docno."""
+    """The documents found for one query, best first; ties by docno.
+
+    ``shown`` holds what the system shows of them, by docno, where that was asked for and there is something.
+    """
 
     docnos: list[str]
     scores: NDArray[np.float64]
+    shown: Mapping[str, Shown] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Retriever(ABC):

@@ -7,7 +7,7 @@ SIGIR 2009.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,19 @@ def fused_pool(obfuscated: pd.DataFrame, rankings: Mapping[str, Ranking], k: int
             ranks.setdefault(docno, []).append(rank)
     pools = _table({key: sorted(_fused(ranks, k).items()) for key, ranks in groups.items()}, "fused")
     return POOL.typed(pools).assign(fused=pools["fused"])  # no document twice, by construction
+
+
+def fused_scores(lists: Iterable[Sequence[str]], k: int = K) -> dict[str, float]:
+    """Return the fused score of every document of some lists, each the best first.
+
+    >>> {docno: round(score, 4) for docno, score in fused_scores([["a", "b"], ["b"]]).items()}
+    {'a': 0.0164, 'b': 0.0325}
+    """
+    ranks: Ranks = {}
+    for docnos in lists:
+        for rank, docno in enumerate(docnos):
+            ranks.setdefault(docno, []).append(rank)
+    return _fused(ranks, k)
 
 
 def _fused(ranks: Ranks, k: int) -> dict[str, float]:
