@@ -239,11 +239,12 @@ def test_many_sets_at_once_have_the_scores_and_the_best_rows_of_each_alone(spec)
     texts = [*itertools.permutations(toy.WORDS[:4], 2), *toy.WORDS[:4], *itertools.combinations(toy.WORDS[3:7], 3)]
     log = KnownLog([one if isinstance(one, str) else " ".join(one) for one in texts], np.arange(1, len(texts) + 1))
     attacker, one = prepared(log), toy.setting(mechanism(spec))
-    batch = [
+    distinct = [
         Sent((text, text if place % 3 else "owl " * len(text.split())), one) for place, text in enumerate(log.texts)
     ]
-    alone = [next(attacker.scores_of([sent])) for sent in batch]
-    best = [next(attacker.fitting_of([sent])) for sent in batch]
+    batch = 4 * distinct  # more than tables are made of at once
+    alone = 4 * [next(attacker.scores_of([sent])) for sent in distinct]
+    best = 4 * [next(attacker.fitting_of([sent])) for sent in distinct]
     both = list(attacker.scored_and_fitting(batch))
     for found in (list(attacker.scores_of(batch)), [scores for scores, _ in both]):
         np.testing.assert_allclose(found, alone, rtol=1e-12, atol=1e-12)
@@ -332,6 +333,20 @@ def test_normalizers_do_not_depend_on_what_else_is_asked_for():
         expected = np.log(np.exp(-one.slope * np.minimum(distances, one.gamma)).sum(axis=1))
         # After the words comes the anchor, where unknown words stand.
         assert together.of(one)[: len(expected)] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_sum_of_which_few_terms_are_below_gamma_is_that_of_all_terms():
+    known = small.vectors()
+    sites = LogSites.of(qk.mechanism("TEM@5", vectors=known), small.queries(50))
+    points, matrix = sites.places(np.arange(len(sites.kinds))), known.matrix.astype(float)
+    distances = np.linalg.norm(points[:, None] - matrix, axis=2)
+    for gamma in (2.0, 4.5, 5.0, 7.0):  # none but the word itself, one in 200, one in 35, half of all
+        weights = Weights(0.5, gamma, 0)
+        expected = np.log(np.exp(-0.5 * np.minimum(distances, gamma)).sum(axis=1))
+        found = Normalizers(sites).of(weights)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+        wrong = np.log(np.exp(-0.5 * np.minimum(distances, 1.001 * gamma)).sum(axis=1))
+        assert np.abs(found - wrong).max() > 1e-4
 
 
 def test_observations_are_counted_by_position_and_other_lengths_left_out():

@@ -120,6 +120,18 @@ def test_the_order_of_texts_says_nothing(session: Session) -> None:
     assert np.array_equal(scores, session.scores(Sent(tuple(one[::-1]), setting, earlier=(tuple(two[::-1]),))))
 
 
+@pytest.mark.parametrize("spec", ["TEM@5", "cover"])
+def test_sessions_scored_together_have_the_scores_of_each_alone(session: Session, spec: str) -> None:
+    """Of covers what came before is shared by many sessions, and of words by none; there are more than one block."""
+    mechanism = in_groups() if spec == "cover" else qk.mechanism(spec)
+    rng, texts = np.random.default_rng(3), pool().texts
+    sent = [tuple(mechanism.obfuscate(text, 3, rng)) for text in texts[:24]]
+    pairs = [(one, two) for one in range(24) for two in (one + 1, one + 7)]
+    batch = [Sent(sent[one], known(mechanism), earlier=(sent[two % 24], sent[one - 2])) for one, two in pairs]
+    for one, scores in zip(batch, session.scores_of(batch), strict=True):
+        np.testing.assert_allclose(scores, session.scores(one), rtol=1e-9, atol=1e-6)  # related in float32
+
+
 def test_among_thousands_that_are_level_none_is_left_out() -> None:
     """As where a last query is answered locally: it may be any query of the nodes that were sent."""
     many = sorted({*pool().texts, *(f"{one} {number}" for one in ("cat", "tax", "song") for number in range(1500))})

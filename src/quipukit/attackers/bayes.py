@@ -6,10 +6,10 @@ its risk is what the mechanism leaves.
 """
 
 import functools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from quipukit.attackers.shuffled import (
     refined,
 )
 from quipukit.attackers.style import Style
-from quipukit.attackers.tables import Table, WordLaw
+from quipukit.attackers.tables import WordLaw
+from quipukit.attackers.told import BATCH, Told, for_each
 from quipukit.errors import SpecError
 from quipukit.mechanisms.base import Mechanism, QueryLaw, check_whole
 from quipukit.mechanisms.wordoptions import Bins
@@ -40,9 +41,9 @@ from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
+_T = TypeVar("_T")
+
 _REFINED = 200  # candidates whose words get estimated probabilities
-_BATCH = 16  # sets of texts whose scores are in memory at a time
-_TOGETHER = 4  # sets from which on their tables are made at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +55,26 @@ class _Law:
     bins: Bins | None
 
 
+_Known = dict[Hashable, list[_Law]]  # by setting and number of texts
+
+
 def _made(sent: Sent) -> Hashable:
     return (sent.setting, len(sent.texts))
 
 
-class _Told(NamedTuple):
-    """What was sent, counted as a law of words needs it, and its table under that law."""
-
-    seen: Observed
-    table: Table
-
-
 class _Evidence(NamedTuple):
-    """What a set of texts says about some rows of the log; ``off`` is how far every row is from their length."""
+    """What a set of texts says about some rows of the log: those with its ``length``, where ``lengths`` are given."""
 
     queries: Rows
     likelihood: Floats
     violations: Floats
-    off: Rows
+    lengths: Rows | None = None  # of all rows
+    length: int = 0
+
+    def scores(self, log_prior: Floats) -> Floats:
+        """Return a score for every row of the log."""
+        off = np.zeros(len(log_prior), np.int64) if self.lengths is None else np.abs(self.lengths - self.length)
+        return scores_of_posterior(log_prior, self.queries, self.likelihood, self.violations, off)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -157,28 +160,19 @@ class Bayes(Attacker):
             # One after the other: the scans of a set's words are what runs in threads.
             yield from (self._scored(one, laws[_made(one)]) for one in batch)
         else:
-            for start in range(0, len(batch), _BATCH):
-                some = self._told(batch[start : start + _BATCH], laws)
-                yield from in_threads(lambda pair: self._scored(pair[0], laws[_made(pair[0])], pair[1]), some)
+            yield from self._each(lambda pair: self._scored(pair[0], laws[_made(pair[0])], pair[1]), batch, laws)
         self._laws.warn_unknown_words(self.name)
 
-    def _told(self, batch: Sequence[Sent], laws: "dict[Hashable, list[_Law]]") -> "list[tuple[Sent, _Told | None]]":
-        """Pair sets of texts with their tables where a law makes many at once; with None where it does not."""
-        alike: dict[Hashable, list[tuple[int, WordLaw, Observed]]] = {}
-        for place, one in enumerate(batch):
-            made = laws[_made(one)]
-            if len(made) == 1 and made[0].words.together != "none" and not made[0].shuffled:
-                law = made[0].words
-                seen = Observed.of(law.sites, one.texts)
-                alike.setdefault((id(law), law.together == "any" or seen.length), []).append((place, law, seen))
-        told: dict[int, _Told] = {}
-        for several in alike.values():
-            if len(several) >= _TOGETHER:
-                law = several[0][1]
-                asked = [(seen, law.sites.of_length(seen.length).columns) for _, _, seen in several]
-                for (place, _, seen), table in zip(several, law.tables(asked), strict=True):
-                    told[place] = _Told(seen, table)
-        return [(one, told.get(place)) for place, one in enumerate(batch)]
+    def _each(
+        self,
+        task: "Callable[[tuple[Sent, Told | None]], _T]",
+        batch: Sequence[Sent],
+        laws: "_Known",
+    ) -> Iterator[_T]:
+        """Run a task for each set of texts, with its table where one law alone may have made it, in order."""
+        made = (laws[_made(one)] for one in batch)
+        alone = [one[0].words if len(one) == 1 and not one[0].shuffled else None for one in made]
+        return for_each(task, batch, alone)
 
     def fitting_of(self, batch: Sequence[Sent]) -> "Iterator[tuple[Rows, Floats] | None]":
         """Iterate over the rows that fit each set of texts best, with their log-posterior up to a constant.
@@ -188,7 +182,7 @@ class Bayes(Attacker):
         """
         laws = self._learned(batch)
 
-        def fitting(pair: "tuple[Sent, _Told | None]") -> "tuple[Rows, Floats] | None":
+        def fitting(pair: "tuple[Sent, Told | None]") -> "tuple[Rows, Floats] | None":
             one, made = pair[0], laws[_made(pair[0])]
             if not self._is_known(one, laws):
                 return None
@@ -196,14 +190,13 @@ class Bayes(Attacker):
                 return self._in_any_order(one, made)[1:]
             return self._best(one, self._evidence(one, made, pair[1]))
 
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(fitting, self._told(batch[start : start + _BATCH], laws))
+        yield from self._each(fitting, batch, laws)
 
     def scored_and_fitting(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, tuple[Rows, Floats]] | None]":
         """Iterate over the scores of `scores_of` together with the rows of `fitting_of`, from the same evidence."""
         laws = self._learned(batch)
 
-        def both(pair: "tuple[Sent, _Told | None]") -> "tuple[Floats, tuple[Rows, Floats]] | None":
+        def both(pair: "tuple[Sent, Told | None]") -> "tuple[Floats, tuple[Rows, Floats]] | None":
             one, made = pair[0], laws[_made(pair[0])]
             if not self._is_known(one, laws):
                 return None
@@ -211,19 +204,18 @@ class Bayes(Attacker):
                 scores, best, posterior = self._in_any_order(one, made)
                 return (rescored(scores, best, posterior) if len(best) else scores), (best, posterior)
             evidence = self._evidence(one, made, pair[1])
-            return scores_of_posterior(self._prior_of(one), *evidence), self._best(one, evidence)
+            return evidence.scores(self._prior_of(one)), self._best(one, evidence)
 
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(both, self._told(batch[start : start + _BATCH], laws))
+        yield from self._each(both, batch, laws)
         self._laws.warn_unknown_words(self.name)
 
     def _best(self, sent: Sent, evidence: _Evidence) -> tuple[Rows, Floats]:
         """Return the rows with the fewest violations, and their log-posterior."""
-        queries, likelihood, violations, _ = evidence
+        queries, likelihood, violations = evidence[:3]
         best = violations == violations.min() if len(queries) else np.zeros(0, bool)
         return queries[best], self._prior_of(sent)[queries[best]] + likelihood[best]
 
-    def _learned(self, batch: Sequence[Sent]) -> "dict[Hashable, list[_Law]]":
+    def _learned(self, batch: Sequence[Sent]) -> "_Known":
         """Learn the laws of all settings of a batch, and return those of words."""
         # Of some settings the law depends on how many texts share its budget.
         firsts = {_made(one): one for one in batch}
@@ -233,7 +225,7 @@ class Bayes(Attacker):
         self._whole = {made: self._query_laws(several) for made, several in mechanisms.items()}
         return {made: self._known_laws(several) for made, several in mechanisms.items()}
 
-    def _is_known(self, sent: Sent, laws: "dict[Hashable, list[_Law]]") -> bool:
+    def _is_known(self, sent: Sent, laws: "_Known") -> bool:
         made = _made(sent)
         return bool(laws[made] or self._whole[made]) or made in self._verbatim
 
@@ -242,10 +234,10 @@ class Bayes(Attacker):
 
     def _of_any_mechanism(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         families = list(self._laws.families.values())
-        for start in range(0, len(batch), _BATCH):
+        for start in range(0, len(batch), BATCH):
             yield from in_threads(
                 lambda one: posterior_over_laws(families, one.texts, self._prior_of(one))[0],
-                batch[start : start + _BATCH],
+                batch[start : start + BATCH],
             )
 
     def _query_laws(self, mechanisms: Sequence[Mechanism]) -> list[QueryLaw]:
@@ -258,25 +250,25 @@ class Bayes(Attacker):
             _Law(law, one.shuffle, one.bins) for one, law in laws if law is not None and isinstance(one, WordMechanism)
         ]
 
-    def _scored(self, sent: Sent, made: "Sequence[_Law]", told: _Told | None = None) -> Floats:
+    def _scored(self, sent: Sent, made: "Sequence[_Law]", told: Told | None = None) -> Floats:
         if not made and not self._whole[_made(sent)] and _made(sent) not in self._verbatim:
             return np.zeros(len(self._log_prior))
         if self._is_shuffled(sent, made):
             scores, best, posterior = self._in_any_order(sent, made)
             return rescored(scores, best, posterior) if len(best) else scores
         prior = self._prior_of(sent)
-        scores = scores_of_posterior(prior, *self._evidence(sent, made, told))
+        scores = self._evidence(sent, made, told).scores(prior)
         if self.cells and made and isinstance(made[0].words, NoiseLaw):
             seen = Observed.of(made[0].words.sites, sent.texts)
             group = made[0].words.sites.of_length(seen.length)
             return self._refined(scores, prior, seen, group, made[0].words) if len(group.queries) else scores
         return scores
 
-    def _evidence(self, sent: Sent, made: "Sequence[_Law]", told: _Told | None = None) -> _Evidence:
+    def _evidence(self, sent: Sent, made: "Sequence[_Law]", told: Told | None = None) -> _Evidence:
         if _made(sent) in self._verbatim:
             differ = self._laws.texts_that_differ(sent.texts)
             every = np.arange(len(differ))
-            return _Evidence(every, np.zeros(len(differ)), differ, np.zeros_like(every))
+            return _Evidence(every, np.zeros(len(differ)), differ)
         if whole := self._whole[_made(sent)]:
             return self._of_whole_queries(sent, whole)
         laws = [one.words for one in made]
@@ -290,8 +282,8 @@ class Bayes(Attacker):
             table = told.table if told is not None else law.table(seen, group.columns)
             likelihoods.append(over_positions(table.log_likelihood, group.local))
             violations = over_positions(table.violations, group.local)
-        off = np.abs(sites.lengths - seen.length)
-        return _Evidence(group.queries, log_mean_exp(np.array(likelihoods)), violations, off)
+        likelihood = log_mean_exp(np.array(likelihoods))
+        return _Evidence(group.queries, likelihood, violations, sites.lengths, seen.length)
 
     def _of_whole_queries(self, sent: Sent, laws: Sequence[QueryLaw]) -> _Evidence:
         """Return what laws of whole queries say; queries that cannot have sent the texts have a violation."""
@@ -299,7 +291,7 @@ class Bayes(Attacker):
         impossible = np.isneginf(likelihoods).all(axis=0)
         likelihood = log_mean_exp(np.where(impossible, 0.0, likelihoods))
         every = np.arange(len(likelihood))
-        return _Evidence(every, likelihood, np.asarray(impossible, np.float64), np.zeros_like(every))
+        return _Evidence(every, likelihood, np.asarray(impossible, np.float64))
 
     def _in_any_order(self, sent: Sent, made: "Sequence[_Law]") -> tuple[Floats, Rows, Floats]:
         """Score all candidates as bags of words, and the best by all orders in which their words may have been sent.

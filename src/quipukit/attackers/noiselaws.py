@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
-from quipukit.attackers.tables import Table, WordLaw
+from quipukit.attackers.tables import Table, WordLaw, columns_of_any
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
 from quipukit.threads import in_threads
 from quipukit.vectors.nearest import nearest_two
@@ -158,7 +158,7 @@ class NoiseLaw(WordLaw):
         return self._less_costs(products, counts, columns)
 
     def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
-        """Return the tables of many sets of texts, from one product for all of them."""
+        """Return the tables of many sets of texts, from one product for all of them with the columns that any needs."""
 
         def pulls(pair: "tuple[Observed, Rows]") -> Floats:
             inside = pair[0].rows < len(self.sites.vectors)
@@ -166,19 +166,25 @@ class NoiseLaw(WordLaw):
 
         stacked = np.concatenate([np.empty((0, self.sites.vectors.dimension)), *in_threads(pulls, several)])
         ends = np.cumsum([seen.length for seen, _ in several])
-        products = np.empty((len(stacked), len(self.sites.kinds)))
+        needed = columns_of_any(columns for _, columns in several)
+        products = np.empty((len(stacked), len(needed)))
 
         def part(start: int) -> None:
-            columns = np.arange(start, min(start + _CHUNK, len(self.sites.kinds)))
-            products[:, columns] = stacked @ (self.sites.places(columns) - self._response.c).T
+            span = slice(start, start + _CHUNK)
+            products[:, span] = stacked @ (self.sites.places(needed[span]) - self._response.c).T
 
-        in_threads(part, range(0, len(self.sites.kinds), _CHUNK))
+        in_threads(part, range(0, len(needed), _CHUNK))
 
-        def filled(seen: Observed, columns: Rows, end: int) -> Table:
+        def filled(one: "tuple[Observed, Rows, int]") -> Table:
+            seen, columns, end = one
             own = products[end - seen.length : end]
-            return self._filled(seen, columns, lambda rows, counts, here: self._less_costs(own[:, here], counts, here))
 
-        return [filled(seen, columns, int(end)) for (seen, columns), end in zip(several, ends, strict=True)]
+            def of_places(rows: Rows, counts: Floats, here: Rows) -> tuple[Floats, Floats]:
+                return self._less_costs(own[:, np.searchsorted(needed, here)], counts, here)
+
+            return self._filled(seen, columns, of_places)
+
+        return in_threads(filled, [(*pair, int(end)) for pair, end in zip(several, ends, strict=True)])
 
     def _pulls(self, rows: Rows, counts: Floats) -> Floats:
         """Return, for every position, the vector whose product with a place is what the outputs say for it."""

@@ -10,6 +10,7 @@ in common needs no term of its own.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.cells import highest_of_others, rescored
 from quipukit.attackers.quia import QuIA
+from quipukit.attackers.recent import at_once
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import SpecError
@@ -37,7 +39,8 @@ _SOME, _SOME_LAST = 500, 2000  # as many
 _STEP = 1024  # candidates for the last query that are compared with those for an earlier one at a time
 _SHARED = 64  # earlier sets of texts for which what was computed is kept for further sessions
 _REACH = 25.0  # nats: what is less plausible than the best by more has no weight
-_BLOCK = 16  # sets of texts that are compared with the log at a time
+_BLOCK = 64  # sets of texts that are compared with the log at a time
+_HELD = 16  # whose sessions are scored at a time
 
 Rows = NDArray[np.int64]
 
@@ -78,9 +81,9 @@ class Session(Attacker):
         self._quia = QuIA(encoder=self.encoder)
         self._quia.prepare(log, progress)
         vectors = self._quia.log_vectors
-        self._norms = np.concatenate(
-            [np.linalg.norm(vectors[start : start + 8192], axis=1) for start in range(0, len(vectors), 8192)]
-        )
+        starts = range(0, len(vectors), 8192)
+        norms = in_threads(lambda start: np.linalg.norm(vectors[start : start + 8192], axis=1), starts)
+        self._norms = np.concatenate([np.empty(0, np.float32), *norms])
 
     def scores(self, sent: Sent) -> Floats:
         """Return a score for every query as the last of the session."""
@@ -104,28 +107,35 @@ class Session(Attacker):
         """
         known: dict[tuple[str, ...], Floats] = {}  # how every row is related to an earlier set; nan where not known
         runs = [list(run) for _, run in itertools.groupby(batch, lambda one: one.texts)]
-        for start in range(0, len(runs), _BLOCK):
-            some = runs[start : start + _BLOCK]
-            alone = [Sent(run[0].texts, run[0].setting) for run in some]
-            own = list(self._posteriors(alone))
+        before = [dict.fromkeys(texts for one in run for texts in one.earlier) for run in runs]
+        often = Counter(itertools.chain.from_iterable(before))
 
-            def scored(pair: "tuple[list[Sent], tuple[Floats, Candidates]]") -> list[Floats]:
-                run, (scores, candidates) = pair
-                earlier = dict.fromkeys(texts for one in run for texts in one.earlier)
-                related, rows = {}, candidates.rows
-                vectors: NDArray[np.float32] | None = None  # read once for all that came before
-                for texts in earlier:
-                    sums = known.setdefault(texts, np.full(len(scores), np.nan))
-                    missing = np.isnan(sums[rows])
-                    if missing.any():
-                        vectors = self._unit(rows) if vectors is None else vectors
-                        some = vectors if missing.all() else vectors[missing]
-                        sums[rows[missing]] = self._related(some, plausible[texts])
-                    related[texts] = sums[rows]
-                highest = highest_of_others(scores, rows) if earlier else None
-                return [_with_earlier(one, scores, candidates, related, highest) for one in run]
+        def scored(run: "tuple[list[Sent], dict[tuple[str, ...], None], Floats, Candidates]") -> list[Floats]:
+            sessions, earlier, scores, candidates = run
+            related, rows = {}, candidates.rows
+            vectors = self._unit(rows) if any(often[texts] == 1 for texts in earlier) else None
+            for texts in earlier:
+                if often[texts] == 1 and vectors is not None:
+                    related[texts] = self._related(vectors, plausible[texts])
+                    continue
+                sums = known[texts]
+                missing = np.isnan(sums[rows])
+                if missing.any():
+                    vectors = self._unit(rows) if vectors is None else vectors
+                    sums[rows[missing]] = self._related(vectors[missing], plausible[texts])
+                related[texts] = sums[rows]
+            highest = highest_of_others(scores, rows) if earlier else None
+            return [_with_earlier(one, scores, candidates, related, highest) for one in sessions]
 
-            yield from itertools.chain.from_iterable(in_threads(scored, zip(some, own, strict=True)))
+        posteriors = self._posteriors([Sent(run[0].texts, run[0].setting) for run in runs])
+        for start in range(0, len(runs), _HELD):
+            span = slice(start, start + _HELD)
+            for texts in itertools.chain.from_iterable(before[span]):
+                if often[texts] > 1 and texts not in known:
+                    known[texts] = np.full(len(self._norms), np.nan)
+            own = itertools.islice(posteriors, _HELD)
+            sessions = [(run, earlier, *one) for run, earlier, one in zip(runs[span], before[span], own, strict=True)]
+            yield from itertools.chain.from_iterable(in_threads(scored, sessions))
             for texts in list(known)[:-_SHARED]:
                 del known[texts]
 
@@ -152,23 +162,19 @@ class Session(Attacker):
             some = batch[start : start + _BLOCK]
             fitting = list(self._bayes.fitting_of(some))
             guesses = iter(self._by_similarity([one for one, law in zip(some, fitting, strict=True) if law is None]))
-            for law in fitting:
-                rows, weights = law if law is not None else (np.arange(len(self._quia.log_vectors)), next(guesses))
-                chosen = best_of(rows, weights, _PLAUSIBLE)
-                top = chosen.weights.max() if len(chosen.rows) else 0.0
-                weights = chosen.weights - top
-                yield Candidates(chosen.rows, weights - np.log(np.exp(weights).sum()) if len(weights) else weights)
+            every = np.arange(len(self._norms))
+            yield from in_threads(_weighted, [law if law is not None else (every, next(guesses)) for law in fitting])
 
     def _posteriors(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, Candidates]]":
         """Iterate over the scores of all rows for each set of texts, and the candidates that are ranked anew."""
-        both = list(self._bayes.scored_and_fitting(batch))
-        guesses = iter(self._by_similarity([one for one, law in zip(batch, both, strict=True) if law is None]))
-        for law in both:
-            if law is None:
-                own = next(guesses)
-                yield own, best_of(np.arange(len(own)), own, _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST)
-            else:
-                yield law[0], best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST)
+        every, block = np.arange(len(self._norms)), max(_HELD, at_once(len(self._norms)))
+        for start in range(0, len(batch), block):
+            some = batch[start : start + block]
+            both = list(self._bayes.scored_and_fitting(some))
+            guesses = iter(self._by_similarity([one for one, law in zip(some, both, strict=True) if law is None]))
+            laws = [law if law is not None else (own := next(guesses), (every, own)) for law in both]
+            best = in_threads(lambda law: best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST), laws)
+            yield from ((law[0], candidates) for law, candidates in zip(laws, best, strict=True))
 
     def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
         if not batch:
@@ -186,6 +192,15 @@ class Session(Attacker):
 def _in_order(one: Sent) -> Sent:
     """Return the same with the texts of each query sorted: their order says nothing, and equal sets become one."""
     return replace(one, texts=tuple(sorted(one.texts)), earlier=tuple(tuple(sorted(texts)) for texts in one.earlier))
+
+
+def _weighted(law: "tuple[Rows, Floats]") -> Candidates:
+    """Return the plausible of some rows, with weights that add up to 1."""
+    rows, weights = best_of(law[0], law[1], _PLAUSIBLE)
+    if not len(rows):
+        return Candidates(rows, weights)
+    weights = weights - weights.max()
+    return Candidates(rows, weights - np.log(np.exp(weights).sum()))
 
 
 def _with_earlier(
@@ -229,5 +244,5 @@ def unit(rows: NDArray[np.float32], norms: NDArray[np.float32] | None = None) ->
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    norms = (np.linalg.norm(rows, axis=1) if norms is None else norms)[:, None]
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    norms = np.linalg.norm(rows, axis=1) if norms is None else norms
+    return np.asarray(rows / np.where(norms > 0, norms, 1)[:, None], np.float32)

@@ -5,7 +5,7 @@ of ln P(y | x). What cannot come out of x at all does not make it minus infinity
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -85,6 +85,12 @@ class WordLaw(ABC):
     @abstractmethod
     def of_places(self, rows: Rows, counts: Floats, columns: Rows) -> tuple[Floats, Floats]:
         """Return log-likelihoods and violations of outputs (``counts``: positions x rows) under places of words."""
+
+
+def columns_of_any(several: "Iterable[Rows]") -> Rows:
+    """Return the columns that at least one of several sets of texts needs, in rising order."""
+    distinct = {id(columns): columns for columns in several}  # those of one length are one array
+    return next(iter(distinct.values())) if len(distinct) == 1 else np.unique(np.concatenate([*distinct.values()]))
 
 
 def _same(seen: Observed, rows: Rows) -> Floats:
