@@ -26,7 +26,7 @@ def test_every_set_is_told_in_order_with_the_table_it_has_alone(spec, at_once):
     assert [sent for sent, _ in told] == batch
     tables = [found for _, found in told if found is not None]
     assert len(tables) == at_once
-    for sent, found in told[:at_once]:
+    for _, found in told[:at_once]:
         alone = one.table(found.seen, one.sites.of_length(found.seen.length).columns)
         assert found.table.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-12, abs=1e-12)
 
