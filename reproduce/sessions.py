@@ -2,8 +2,8 @@
 
 ``python -m reproduce.sessions`` needs nothing but the package: a session for each of the built-in queries, of five
 queries from the built-in log, of which the last is judged. The log and the documents that are found are encoded with
-MiniLM, once. ``python -m reproduce.sessions risks`` runs one part (risks, controls, sticky, confirm); the page shows
-what has been run, each part as it was written last.
+MiniLM, once. ``python -m reproduce.sessions risks`` runs one part (risks, controls, sticky, confirm, outside); the
+page shows what has been run, each part as it was written last, be it by another machine.
 """
 
 import argparse
@@ -59,11 +59,23 @@ def keep(name: str, lines: list[str]) -> None:
 
 
 def write_page(planted: Any, log: Any) -> None:
-    """Write the page from what has been run."""
+    """Write the page from what has been run; parts that were not run here stay as they are in the page."""
+    for name, said in parts_of(PAGE.read_text(encoding="utf-8") if PAGE.is_file() else "").items():
+        if not (KEPT / f"{name}.md").is_file():
+            (KEPT / f"{name}.md").write_text(said, encoding="utf-8")
     head = HEAD.format(sessions=planted.sessions["sid"].nunique(), log=len(log))
     kept = [KEPT / f"{name}.md" for name in PARTS]
     told = [file.read_text(encoding="utf-8") if file.is_file() else f"**Not run yet: {file.stem}.**\n" for file in kept]
     PAGE.write_text("\n".join([head, *told]), encoding="utf-8")
+
+
+def parts_of(page: str) -> "dict[str, str]":
+    """Return the parts that a page has, by name."""
+    starts = {name: page.find(f"\n{begin}") for name, begin in BEGINS.items()}
+    ends = {
+        name: min([start for start in starts.values() if start > own] or [len(page)]) for name, own in starts.items()
+    }
+    return {name: page[own + 1 : ends[name]] for name, own in starts.items() if own >= 0}
 
 
 # --- parts ---
@@ -153,7 +165,14 @@ def confirm(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]")
     keep("confirm", lines)
 
 
-PARTS = {"risks": risks, "controls": controls, "sticky": sticky, "confirm": confirm}
+def outside(planted: Any, collection: Any, log: Any, rerankers: "Sequence[str]") -> None:
+    """Attack the sessions with a pool that has none of their queries."""
+    from reproduce.sessions_outside import lines_of
+
+    keep("outside", ["## Outside the pool", "", *lines_of(planted, collection, log, rerankers[0])])
+
+
+PARTS = {"risks": risks, "controls": controls, "sticky": sticky, "confirm": confirm, "outside": outside}
 HEAD = """# Sessions, measured
 
 Written by `python -m reproduce.sessions`. {sessions} planted sessions of five queries: a judged query of the
@@ -184,6 +203,14 @@ CONFIRMED = (
     "ones (another seed of planting). Beside it are two references that pool about as much: the original query "
     "searched deeper, which hides nothing, and as many random texts of the log, which find by their number alone."
 )
+
+BEGINS = {
+    "risks": "## Risk against",
+    "controls": "## Controls",
+    "sticky": "## Sticky cover",
+    "confirm": CONFIRMED[:40],
+    "outside": "## Outside the pool",
+}
 
 if __name__ == "__main__":
     main()

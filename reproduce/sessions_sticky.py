@@ -112,13 +112,18 @@ def last_of(asked: "dict[str, list[str]]") -> "dict[str, str]":
 
 
 def row_of(
-    asked: "dict[str, list[str]]", search: Search, k: int, members: int | None, further: bool
+    asked: "dict[str, list[str]]",
+    search: Search,
+    k: int,
+    members: int | None,
+    further: bool,
+    partition: Any = None,
 ) -> "tuple[Row, dict[str, list[str]]]":
     """Play all sessions with a sticky client; return what came of it, and what each session sent."""
     from quipukit.covers.load import load_partition
     from quipukit.covers.sticky import StickyClient
 
-    partition = load_partition()
+    partition = partition or load_partition()
     sent: dict[str, list[str]] = {}
     local, nodes, texts_sent, local_last = [], [], [], set()
     for sid, texts in asked.items():

@@ -1,6 +1,7 @@
 """What the scripts beside the package import from it is there, and asking them for help costs nothing."""
 
 import ast
+import gzip
 import importlib
 import importlib.util
 import sys
@@ -54,6 +55,35 @@ def test_a_section_of_the_published_page_is_written_again_and_nothing_else() -> 
     once = replaced(page, [section, "", "old"])
     assert once == f"# Page\n\nText\n\n## One\n\n1\n\n{section}\n\nold\n\n## Last\n\n2\n"
     assert replaced(once, [section, "", "new"]) == once.replace("old", "new")
+
+
+def test_mixtures_follow_from_what_the_page_says_in_the_pool_and_outside_it() -> None:
+    from reproduce.mixture import PAGE, remixed
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert remixed(page) == page  # as it is kept, and written twice
+    assert "| Cover@100 | **0.279, 64%** | **0.242, 72%** | 0.186, 85% | 0.093, 106% |" in page
+    changed = page.replace("| Cover@50 | 50 | 0.465", "| Cover@50 | 50 | 0.965", 1)
+    assert "| Cover@50 | **0.965, 57%** | **0.828, 67%** | 0.622, 81% | 0.279, 105% |" in remixed(changed)
+
+
+def test_of_a_log_at_most_what_is_missing_was_in_the_pool_before_it(tmp_path: Path) -> None:
+    from reproduce.mixture import bounds, share_lines
+
+    rows = [*(f"a{number}\tmq2007" for number in range(100)), *(f"b{number}\tmq2008" for number in range(9_900))]
+    log = tmp_path / "log.tsv.gz"
+    log.write_bytes(gzip.compress("\n".join(["query\tsource", *rows, "c\tother"]).encode()))
+    assert bounds(log) == {"mq2008": (100, 9_900, 10_000)}
+    assert share_lines(bounds(log))[-1] == "| mq2008 | 100 | 10,000 | 9,900 | 1.0% |"
+
+
+def test_parts_of_the_sessions_page_that_were_not_run_here_stay_as_they_are() -> None:
+    from reproduce.sessions import PAGE, parts_of
+
+    page = PAGE.read_text(encoding="utf-8")
+    parts = parts_of(page)
+    head = page[: page.index("\n## Risk against")]
+    assert "\n".join([head, *parts.values()]) == page and parts_of("") == {}
 
 
 def test_attackers_without_a_law_have_a_dash_and_quia_a_column_of_its_own() -> None:

@@ -1,11 +1,16 @@
 """Mechanisms that send whole queries of a pool, through an experiment: obfuscated, searched, attacked, reported."""
 
+import dataclasses
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quipukit.covers.load import load_pool
 from quipukit.covers.make import make_partition
+from quipukit.covers.partition import read_partition
 from quipukit.covers.pool import QueryPool
 from quipukit.errors import QuipukitError
 from quipukit.experiment.inputs import resolve
@@ -13,6 +18,7 @@ from quipukit.experiment.options import Options
 from quipukit.mechanisms.cover import Cover
 from quipukit.mechanisms.decoys import Decoys
 from quipukit.mechanisms.queryexp import QueryExp
+from quipukit.report.run_description import run_description
 from quipukit.retrieval.consent import sends_original
 from tests.covers.pools import STATIC
 from tests.experiment import tiny
@@ -62,6 +68,21 @@ def test_a_pool_and_its_partition_are_named_like_other_inputs(village: Path, tmp
     assert set(result.notes.loc[result.notes["flag"] == "outside", "qid"]) == {"q1", "q3", "q4"}
     ranks = result.ranks[(result.ranks["attacker"] == "Bayes") & (result.ranks["qid"] == "q2")].set_index("value")
     assert ranks.loc[5, "log_rank"] < ranks.loc[40, "log_rank"]
+    whole = read_partition(partition, load_pool(village / "log.txt"))
+    assert result.manifest["covers"] == {
+        "log.txt": {
+            "queries": len(whole.pool),
+            "sha256": whole.pool.sha256,
+            "completed": False,
+            "partition": {"leaf": 5, "fingerprint": whole.fingerprint},
+            "settings": ["Cover@5", "Cover@40"],
+            "k": [5, 40],
+        }
+    }
+    assert not [text for text in whole.pool.texts if text in json.dumps(result.manifest["covers"])]
+    told = dict(run_description(result))["Public queries to hide among"]
+    assert told.startswith(f"log.txt, {len(whole.pool)} queries, groups of 5 and 40, SHA-256 {whole.pool.sha256[:12]}")
+    assert f"partition {whole.fingerprint[:12]}" in told and told.endswith("for Cover@5 and Cover@40")
     with pytest.raises(QuipukitError, match="give the pool that it was made for"):
         tiny.run(village, tmp_path / "other", specs=["Cover@5"], log=["another log"], partition=partition)
 
@@ -82,6 +103,34 @@ def test_a_pool_can_be_completed_with_the_queries(village: Path, tmp_path: Path)
     )
     covered = result.obfuscated[result.obfuscated["mechanism"] == "Cover"].groupby("qid")["query"].agg(set)
     assert all(tiny.TOPICS[qid] in covered[qid] for qid in tiny.TOPICS)
+    told = dict(run_description(result))["Public queries to hide among"]  # by whose hashes a guess could be tested
+    assert "completed with the queries of this run" in told
+    assert completed.sha256[:12] not in told and result.manifest["covers"]["log.txt"]["sha256"] == completed.sha256
+
+
+@pytest.mark.heavy
+def test_another_partition_changes_what_depends_on_it_and_nothing_else(
+    village: Path, tmp_path: Path, saved: "Callable[[], dict[str, int]]"
+) -> None:
+    pool = load_pool(village / "log.txt")
+    paths = [tmp_path / name for name in ("first.cover", "same.cover", "other.cover")]
+    first = make_partition(pool, 5, STATIC)
+    first.save(paths[0])
+    first.save(paths[1])
+    dataclasses.replace(first, order=first.order[::-1].copy()).save(paths[2])
+    chosen: dict[str, Any] = {"specs": ["Cover@5", "CMP@10"], "systems": (("bm25", "bm25"),), "attackers": ("Bayes",)}
+    out = tmp_path / "out"
+    results = [tiny.run(village, out, **chosen, partition=paths[0])]
+    saved()
+    results.append(tiny.run(village, out, **chosen, partition=paths[1]))
+    assert saved() == {}  # the same groups in another file
+    results.append(tiny.run(village, out, **chosen, partition=paths[2]))
+    again = saved()
+    assert again and set(again.values()) == {1}  # of three settings (Identity is one) that of Cover alone
+    assert again["obfuscated"] == again["ranks"] == again["pool"] == 1
+    prints = [one.manifest["covers"]["log.txt"]["partition"]["fingerprint"] for one in results]
+    assert prints[0] == prints[1] != prints[2] and results[0].digest == results[1].digest != results[2].digest
+    assert "covers" not in tiny.run(village, tmp_path / "without", **{**chosen, "specs": ["CMP@10"]}).manifest
 
 
 def test_the_pool_of_a_static_run_is_divided_by_its_own_encoder(village: Path) -> None:

@@ -11,6 +11,8 @@ from quipukit.errors import InputError
 if TYPE_CHECKING:
     from quipukit.covers.partition import Partition
 
+_EXAMPLES = 5  # queries of a group that are shown
+
 
 def cover(
     pool: str = typer.Argument("wordnet", help="Public queries: a log file, or wordnet, the built-in log."),
@@ -41,6 +43,8 @@ def cover(
       quipukit cover log.tsv --collection docs/ -o log.cover
       quipukit obfuscate "how tumor grows" -m Cover@100 --pool log.tsv --partition log.cover
     """
+    import numpy as np
+
     from quipukit.covers.describe import Description
     from quipukit.covers.load import LEAF, load_partition
     from quipukit.covers.partition import SUFFIX
@@ -61,7 +65,8 @@ def cover(
     mechanism = Cover(k=k, cover=made)
     guarantee: Any = mechanism.guarantee
     bounds = _bounds(made, k, users)
-    examples = [made.members(number, k, 5) for number in _spread(len(made.starts(k)) - 1, show)]
+    shown_groups = _spread(len(made.starts(k)) - 1, show)
+    examples = [made.members(number, k, _EXAMPLES) for number in shown_groups]
     digest = made.save(output) if output is not None else None
     if as_json:
         print_json(
@@ -91,8 +96,9 @@ def cover(
         print_wrapped(heading)
         for sentence in sentences:
             print_wrapped(f"- {sentence}", indent="  ")
-    for number, texts in enumerate(examples, 1):
-        print_wrapped(f"Group {number}: {' | '.join(texts)} ...")
+    for number, texts in zip(shown_groups, examples, strict=True):
+        more = " ..." if np.diff(made.starts(k))[number] > len(texts) else ""
+        print_wrapped(f"Group {number + 1:,}: {' | '.join(texts)}{more}")
     if digest is not None:
         say(f"wrote {output}, SHA-256 {digest}")
 
@@ -138,4 +144,10 @@ def _bounds(made: "Partition", k: int, users: Path | None) -> list[dict[str, Any
 
 
 def _spread(count: int, wanted: int) -> list[int]:
-    return [number * count // wanted for number in range(min(wanted, count))]
+    """Return some of ``count`` numbers, evenly spread.
+
+    >>> _spread(9, 3), _spread(2, 3)
+    ([0, 3, 6], [0, 1])
+    """
+    wanted = min(wanted, count)
+    return [number * count // wanted for number in range(wanted)]

@@ -249,10 +249,10 @@ def note_lines(notes: "pd.DataFrame") -> list[str]:
     words = {
         "oov": "words outside the vocabulary, treated by the policy 'oov'",
         "passed": "words sent as they are, by the mechanism's definition",
-        "empty": "queries with nothing to obfuscate, so their variants are empty",
+        "empty": "queries with nothing to obfuscate, so nothing is sent, or empty texts",
         "no_obfuscation": "queries for which no variant was found, so nothing is sent",
         "too_many": "queries with too many candidates to weigh (a smaller window or fewer terms has fewer)",
-        "outside": "queries that are not in the public pool: a cover takes the nearest group, which helps little where "
+        "outside": "queries outside the public pool: a cover takes the nearest group, which helps little where "
         "the pool is in another language or about other subjects",
         "fewer": "variants fewer than asked for, since there are no more",
     }
@@ -265,4 +265,18 @@ def note_lines(notes: "pd.DataFrame") -> list[str]:
         mentioned = mechanisms.setdefault((flag, count), [])
         if name not in mentioned:
             mentioned.append(name)
-    return [f"note: {', '.join(names)}: {count} {words.get(flag, flag)}" for (flag, count), names in mechanisms.items()]
+    return [
+        f"note: {', '.join(names)}: {_counted(count, words.get(flag, flag))}"
+        for (flag, count), names in mechanisms.items()
+    ]
+
+
+def _counted(count: int, words: str) -> str:
+    """Return a number and what it counts.
+
+    >>> _counted(1, "queries outside the pool"), _counted(2, "words sent as they are")
+    ('1 query outside the pool', '2 words sent as they are')
+    """
+    noun, _, rest = words.partition(" ")
+    one = {"queries": "query", "words": "word", "variants": "variant"}
+    return f"{count} {one.get(noun, noun) if count == 1 else noun} {rest}".rstrip()

@@ -13,7 +13,7 @@ from quipukit.experiment.inputs import source_name
 from quipukit.experiment.outbound import outgoing_texts
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
-from quipukit.experiment.summary import settings_table, unknown_words_summary
+from quipukit.experiment.summary import covers_summary, settings_table, unknown_words_summary
 from quipukit.results import FORM, Result, tables_of
 from quipukit.results.rows import Rows, too_many
 
@@ -81,6 +81,7 @@ def _manifest(pipeline: Pipeline) -> dict[str, Any]:
     plan = pipeline.context.plan
     options, prints, vectors = plan.options, plan.fingerprints, plan.vectors
     software = pipeline.context.artifacts.software()
+    covers = covers_summary(plan)
     return {
         "form": FORM,
         "version": __version__,
@@ -116,6 +117,7 @@ def _manifest(pipeline: Pipeline) -> dict[str, Any]:
         "vectors": None
         if vectors is None
         else {"name": vectors.name, "words": len(vectors), "fingerprint": vectors.fingerprint},
+        **({"covers": covers} if covers else {}),
         "unknown_words": unknown_words_summary(plan),
         "obfuscated": source_name(options.obfuscated, ""),
         "n": _number_of_variants(plan),

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from quipukit.covers.partition import Partition
 from quipukit.experiment.cells import Cell
+from quipukit.experiment.inputs import COMPLETED
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.experiment.plan import Plan
 from quipukit.experiment.stages.text_similarity import COLUMNS
@@ -77,3 +79,34 @@ def unknown_words_summary(plan: Plan) -> dict[str, Any] | None:
         "mean_share": float(unknown.per_query["share"].mean()),
         "most": [[row.qid, row.unknown, row.words] for row in rows[rows["unknown"] > 0][:5].itertuples()],
     }
+
+
+def covers_summary(plan: Plan) -> dict[str, Any]:
+    """Return the pools of public queries that mechanisms hide queries in, by name: hashes and numbers, no query.
+
+    ``sha256`` is over the queries of the pool, ``partition.fingerprint`` (SHA-256 too) over how it is divided, and how
+    queries outside it are placed. A pool that was completed holds the queries of the run: it is said.
+    """
+    covers: dict[str, dict[str, Any]] = {}
+    for mechanism in plan.mechanisms:
+        cover = getattr(mechanism, "cover", None)
+        if not isinstance(cover, Partition):
+            continue
+        name = cover.pool.name
+        if covers.get(name, {}).get("partition", {}).get("fingerprint", cover.fingerprint) != cover.fingerprint:
+            name = f"{name} ({cover.fingerprint[:12]})"  # two partitions, of mechanisms that were given as objects
+        known = covers.setdefault(
+            name,
+            {
+                "queries": len(cover.pool),
+                "sha256": cover.pool.sha256,
+                "completed": plan.options.pool == COMPLETED,
+                "partition": {"leaf": cover.leaf, "fingerprint": cover.fingerprint},
+                "settings": [],
+                "k": [],
+            },
+        )
+        known["settings"].append(repr(mechanism.spec))
+        if mechanism.parameter == "k":
+            known["k"] = sorted({*known["k"], int(mechanism.value)})
+    return covers

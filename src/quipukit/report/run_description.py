@@ -33,6 +33,7 @@ def run_description(result: Result, queries: tuple[int, int] | None = None) -> l
             "Word vectors",
             _sentence(vectors.get("name", ""), _counted(vectors, "words", "words"), _fingerprint(vectors)),
         ),
+        *(("Public queries to hide among", _cover(name, one)) for name, one in _part(manifest, "covers").items()),
         ("Words outside the vocabulary", _unknown(_part(manifest, "unknown_words"), len(result.queries))),
         ("Attack", _attack(result.attackers, log, encoder)),
         ("Left out", "; ".join(_reason(refused) for refused in manifest.get("skipped") or ())),
@@ -167,6 +168,17 @@ def _attack(attackers: Sequence[str], log: Mapping[str, Any], encoder: Mapping[s
     if encoder.get("name"):
         parts.append(f"encoder {encoder['name']}")
     return "; ".join(parts)
+
+
+def _cover(name: str, cover: Mapping[str, Any]) -> str:
+    """Describe a pool and its partition; without hashes where the pool holds the queries: a guess could be tested."""
+    size, partition = _counted(cover, "queries", "queries"), _part(cover, "partition")
+    groups = f"groups of {join([str(k) for k in cover['k']])}" if cover.get("k") else ""
+    if cover.get("completed"):
+        hashes = ["completed with the queries of this run, so that all are in the pool"]
+    else:
+        hashes = [f"SHA-256 {str(cover.get('sha256', ''))[:12]}", f"partition {str(partition.get('fingerprint'))[:12]}"]
+    return _sentence(name, size, groups, *hashes, f"for {join(list(cover.get('settings', ())))}")
 
 
 def _unknown(words: Mapping[str, Any], queries: int) -> str:
