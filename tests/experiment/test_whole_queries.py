@@ -112,19 +112,16 @@ def test_a_pool_can_be_completed_with_the_queries(village: Path, tmp_path: Path)
 def test_another_partition_changes_what_depends_on_it_and_nothing_else(
     village: Path, tmp_path: Path, saved: "Callable[[], dict[str, int]]"
 ) -> None:
-    pool = load_pool(village / "log.txt")
-    paths = [tmp_path / name for name in ("first.cover", "same.cover", "other.cover")]
-    first = make_partition(pool, 5, STATIC)
-    first.save(paths[0])
-    first.save(paths[1])
-    dataclasses.replace(first, order=first.order[::-1].copy()).save(paths[2])
+    path, first = tmp_path / "log.cover", make_partition(load_pool(village / "log.txt"), 5, STATIC)
+    other = dataclasses.replace(first, order=first.order[::-1].copy())
     chosen: dict[str, Any] = {"specs": ["Cover@5", "CMP@10"], "systems": (("bm25", "bm25"),), "attackers": ("Bayes",)}
-    out = tmp_path / "out"
-    results = [tiny.run(village, out, **chosen, partition=paths[0])]
-    saved()
-    results.append(tiny.run(village, out, **chosen, partition=paths[1]))
-    assert saved() == {}  # the same groups in another file
-    results.append(tiny.run(village, out, **chosen, partition=paths[2]))
+    results = []
+    for number, partition in enumerate((first, first, other)):
+        partition.save(path)
+        saved()
+        results.append(tiny.run(village, tmp_path / "out", **chosen, partition=path))
+        if number == 1:
+            assert saved() == {}  # the same groups, in a file that was written anew
     again = saved()
     assert again and set(again.values()) == {1}  # of three settings (Identity is one) that of Cover alone
     assert again["obfuscated"] == again["ranks"] == again["pool"] == 1

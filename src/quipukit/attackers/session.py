@@ -173,7 +173,7 @@ class Session(Attacker):
             both = list(self._bayes.scored_and_fitting(some))
             guesses = iter(self._by_similarity([one for one, law in zip(some, both, strict=True) if law is None]))
             laws = [law if law is not None else (own := next(guesses), (every, own)) for law in both]
-            best = in_threads(lambda law: best_of(*law[1], _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST), laws)
+            best = in_threads(_ranked_anew, [law[1] for law in laws])
             yield from ((law[0], candidates) for law, candidates in zip(laws, best, strict=True))
 
     def _by_similarity(self, batch: Sequence[Sent]) -> list[Floats]:
@@ -192,6 +192,11 @@ class Session(Attacker):
 def _in_order(one: Sent) -> Sent:
     """Return the same with the texts of each query sorted: their order says nothing, and equal sets become one."""
     return replace(one, texts=tuple(sorted(one.texts)), earlier=tuple(tuple(sorted(texts)) for texts in one.earlier))
+
+
+def _ranked_anew(law: "tuple[Rows, Floats]") -> Candidates:
+    """Return those of some rows that may have been the last query."""
+    return best_of(law[0], law[1], _RANKED, np.inf, _LEVEL_LAST, _SOME_LAST)
 
 
 def _weighted(law: "tuple[Rows, Floats]") -> Candidates:
