@@ -203,6 +203,7 @@ def pool_file(setup: Setup, where: str) -> Path:
 def page() -> str:
     """Return the page for all collections that have been run."""
     from quipukit.results.result import Result
+    from reproduce.sessions import in_short
 
     lines = [_HEAD]
     for name, setup in SETUPS.items():
@@ -212,23 +213,7 @@ def page() -> str:
             lines += _section(setup, {where: Result.load(folder) for where, folder in done.items()})
         else:
             lines += [f"## {setup.title[0].upper()}{setup.title[1:]}", "", "Not measured yet.", ""]
-    return "\n".join([*lines, *_sessions()]) + "\n"
-
-
-def _sessions() -> list[str]:
-    """Return what is left of a session of five queries, as ``python -m reproduce.sessions`` measured it."""
-    from reproduce.sessions import KEPT
-
-    kept = {name: KEPT / f"{name}.md" for name in ("risks", "confirm")}
-    if not all(file.is_file() for file in kept.values()):
-        return ["## Sessions", "", "Not measured yet.", ""]
-    rows = [line.split("|")[1:-1] for line in kept["risks"].read_text(encoding="utf-8").splitlines() if "|" in line]
-    confirmed = [line for line in kept["confirm"].read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    return [
-        *("## Sessions of five queries, the built-in collection", "", _SESSIONS, ""),
-        *(f"|{'|'.join((name, one, five))}|" for name, one, *_, five, _ in rows),
-        *("", "The sticky cover that was chosen, on the sessions it was chosen on and on others:", "", *confirmed, ""),
-    ]
+    return "\n".join([*lines, *in_short()]) + "\n"
 
 
 def _section(setup: Setup, results: dict[str, Any]) -> list[str]:
@@ -348,10 +333,6 @@ These are upper limits, the last one of a stream in which users repeat each othe
 and who wants to be safe reads the figures outside it. The topics of DL'19 are no held-out log: all 43 are in this one,
 because it contains the public topics of MS MARCO; of Vaswani's 93 topics and of the 157 built-in queries none is.
 """
-_SESSIONS = (
-    "R@10 of the last query against the session attacker, who knows the mechanism, after one query and after five "
-    "related ones ([all lengths, and what sticky covers find](sessions_measured.md))."
-)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,24 @@ def parts_of(page: str) -> "dict[str, str]":
     return {name: page[own + 1 : ends[name]] for name, own in starts.items() if own >= 0}
 
 
+def in_short() -> list[str]:
+    """Return what is left of a session of five queries, for the page of the frontier."""
+    kept = {name: KEPT / f"{name}.md" for name in ("risks", "confirm", "outside")}
+    if not all(file.is_file() for file in kept.values()):
+        return ["## Sessions", "", "Not measured yet.", ""]
+    rows = [line.split("|")[1:-1] for line in kept["risks"].read_text(encoding="utf-8").splitlines() if "|" in line]
+    confirmed, outside = (
+        [line for line in kept[name].read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        for name in ("confirm", "outside")
+    )
+    return [
+        *("## Sessions of five queries, the built-in collection", "", SHORT, ""),
+        *(f"|{'|'.join((name, one, five))}|" for name, one, *_, five, _ in rows),
+        *("", "The sticky cover that was chosen, on the sessions it was chosen on and on others:", "", *confirmed, ""),
+        *("Outside the pool: none of the sessions' queries is among the public ones.", "", *outside, ""),
+    ]
+
+
 # --- parts ---
 
 
@@ -204,6 +222,10 @@ CONFIRMED = (
     "searched deeper, which hides nothing, and as many random texts of the log, which find by their number alone."
 )
 
+SHORT = (
+    "R@10 of the last query against the session attacker, who knows the mechanism, after one query and after five "
+    "related ones ([all lengths, and what sticky covers find](sessions_measured.md))."
+)
 BEGINS = {
     "risks": "## Risk against",
     "controls": "## Controls",

@@ -13,12 +13,11 @@ TEXT = (
     "queries, made anew. The attacker's log still holds all of them, so it knows the query that it looks for, which "
     "the pool does not. Utility as in the tables above (depth {depth}, re-ranked by `{reranker}`): with Cover the last "
     "query has its own group, with StickyCover everything that was fetched in the session. Of StickyCover's nodes "
-    "{members} representatives are sent. *In* is the same with all queries in the pool, from the same run."
+    "{members} representatives are sent. The tables above have the same with all queries in the pool."
 )
 HEAD = (
-    "| setting | queries | R@10 after 1 | 2 | 3 | 5 | nDCG@10 of the last query | share of the original's | pooled | "
-    "goal for sessions |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "| setting | R@10 after 1 | 2 | 3 | 5 | nDCG@10 of the last query | share of the original's | pooled | goal |",
+    "|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -33,34 +32,31 @@ def partition_without(planted: Any, log: Any) -> Any:
 
 
 def lines_of(planted: Any, collection: Any, log: Any, reranker: str) -> list[str]:
-    """Return the table: every setting outside the pool, and in it."""
-    from quipukit.covers.load import load_partition
+    """Return the table: what is left of each setting."""
     from quipukit.mechanisms.cover import Cover
     from quipukit.mechanisms.sticky import StickyCover
 
     search, asked = Search(collection, reranker), asked_in(planted)
     original = search.found({sid: [texts[-1]] for sid, texts in asked.items()}, last_of(asked))
-    partitions = {"outside": partition_without(planted, log), "in": load_partition()}
-    said = TEXT.format(left=len(partitions["outside"].pool), depth=DEPTH, reranker=reranker, members=MEMBERS)
-    lines = [said, "", *HEAD, f"| original | | | | | | {original} | | {original.pooled:.2%} | |"]
-    for where, partition in partitions.items():
-        for mechanism in (*(Cover(k=k, cover=partition) for k in COVERS), StickyCover(k=NODES, cover=partition)):
-            sticky = isinstance(mechanism, StickyCover)
-            if sticky:
-                found = row_of(asked, search, NODES, MEMBERS, True, partition)[0].found
-                name = f"StickyCover(members={MEMBERS})@{NODES}"
-            else:
-                found = search.found({sid: _sent(mechanism, texts[-1]) for sid, texts in asked.items()}, last_of(asked))
-                name = repr(mechanism.spec)
-            risks = _risks(mechanism, planted, log)
-            share = found.utility / original.utility
-            reached = risks[5][0] <= MOST_FOUND and share >= LEAST_UTILITY and found.pooled <= MOST_POOLED
-            cells = [f"{risk:.2f} ({low:.2f} to {high:.2f})" for risk, low, high in risks.values()]
-            lines.append(
-                f"| {name} | {where} | {' | '.join(cells)} | {found} | {share:.0%} | {found.pooled:.2%} | "
-                f"{'reached' if reached else 'missed'} |"
-            )
-            print(lines[-1], file=sys.stderr, flush=True)
+    partition = partition_without(planted, log)
+    said = TEXT.format(left=len(partition.pool), depth=DEPTH, reranker=reranker, members=MEMBERS)
+    lines = [said, "", *HEAD, f"| original | | | | | {original} | | {original.pooled:.2%} | |"]
+    for mechanism in (*(Cover(k=k, cover=partition) for k in COVERS), StickyCover(k=NODES, cover=partition)):
+        if isinstance(mechanism, StickyCover):
+            name = f"StickyCover(members={MEMBERS})@{NODES}"
+            found = row_of(asked, search, NODES, MEMBERS, True, partition)[0].found
+        else:
+            name = repr(mechanism.spec)
+            found = search.found({sid: _sent(mechanism, texts[-1]) for sid, texts in asked.items()}, last_of(asked))
+        risks = _risks(mechanism, planted, log)
+        share = found.utility / original.utility
+        reached = risks[5][0] <= MOST_FOUND and share >= LEAST_UTILITY and found.pooled <= MOST_POOLED
+        cells = [f"{risk:.2f} ({low:.2f} to {high:.2f})" for risk, low, high in risks.values()]
+        lines.append(
+            f"| {name} | {' | '.join(cells)} | {found} | {share:.0%} | {found.pooled:.2%} | "
+            f"{'reached' if reached else 'missed'} |"
+        )
+        print(lines[-1], file=sys.stderr, flush=True)
     return lines
 
 
