@@ -39,6 +39,12 @@ def test_key_of_every_character_is_idempotent():
             pytest.fail(f"U+{code:04X} {unicodedata.name(character, '')}")
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_the_short_way_for_plain_letters_is_the_same(text):
+    long_way = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    assert key(text) == " ".join(long_way.split())
+
+
 @given(texts)
 def test_key_is_normal_and_collapsed(text):
     found = key(text)

@@ -30,6 +30,8 @@ def key(text: str) -> str:
     >>> key("  How  TUMOR\\tgrows ") == key("how tumor grows")
     True
     """
+    if text.isascii():  # most queries: nothing to normalize, and folding is lower-casing
+        return " ".join(text.lower().split())
     # Case folding can undo the normal form (U+0345 among others), so normalize once more after it;
     # without that, key(key(text)) could differ from key(text).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from quipukit.attackers import scratch
 from quipukit.attackers import texts as module
@@ -33,6 +35,8 @@ def test_half_a_character_is_kept():
 def small_blocks(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 3)
     monkeypatch.setattr(module, "_RUN", 4)
+    monkeypatch.setattr(module, "_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "_COPIED", 7)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -41,6 +45,21 @@ def test_blocks_and_runs_do_not_change_anything():
     assert list(Texts.of(written)) == written
     expected = sorted(range(23), key=lambda row: key(written[row]))
     assert alphabetical(written).tolist() == alphabetical(Texts.of(written)).tolist() == expected
+
+
+CHARACTERS = st.text(alphabet="ab\0 \u00e9\u4e00\U0001f600\ud800z", max_size=30)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@given(st.lists(CHARACTERS, min_size=1, max_size=40, unique=True), st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_order_choice_and_addition_are_those_of_a_list(written, data):
+    start = data.draw(st.integers(0, len(written) - 1))
+    own, texts = written[start:], Texts.of(written)[start:]
+    assert texts.order().tolist() == sorted(range(len(own)), key=own.__getitem__)
+    rows = np.array(data.draw(st.lists(st.integers(0, len(own) - 1), max_size=20)), np.int64)
+    assert list(texts.take(rows)) == [own[row] for row in rows]
+    assert list(texts.joined(["x", "", "\u4e00"])) == [*own, "x", "", "\u4e00"]
 
 
 LOG = ["Cats", "cats ", "dogs", "", "ＣＡＴＳ", "Dogs", "a mouse", "fish"]

@@ -68,3 +68,14 @@ def test_nothing_shows_which_texts_are_public(stored):
         assert not isinstance(value, list | tuple | set | frozenset | EncodingStore)
     assert all(vectors[row : row + 1].base is None for row in range(3))
     assert [positions.tolist() for positions, _ in vectors.blocks(2)] == [[0, 1], [2]]
+
+
+def test_texts_that_are_reordered_are_looked_up_once(encoder):
+    store = PrivateStore(EncodingStore(encoder))
+    own, order = ["secret"], np.array([2, 0, 1])
+    texts = [[*PUBLIC, *own][row] for row in order]
+    reordered = StoredEncoder(store, PUBLIC, lambda: (texts, own, order))
+    np.testing.assert_array_equal(reordered.vectors(texts)[:], Bag().encode(texts))
+    assert store.shared.missing(PUBLIC) == 0 and store.shared.missing(own) == 1
+    # Equal texts in another sequence are looked up as any others are.
+    np.testing.assert_array_equal(reordered.vectors(list(texts))[:], Bag().encode(texts))

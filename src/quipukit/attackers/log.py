@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.scratch import stored
-from quipukit.attackers.texts import kept
+from quipukit.attackers.texts import Texts, kept
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import read_log_file
 from quipukit.text import key
@@ -103,7 +103,8 @@ class QueryLog:
             return self
         counts = np.append(self.counts, np.zeros(len(missing), np.int64))
         hashes = np.append(self.hashes, np.array([_hash(identity) for identity in missing], np.uint64))
-        texts = kept(itertools.chain(self.texts, missing.values()))
+        added = missing.values()
+        texts = self.texts.joined(added) if isinstance(self.texts, Texts) else kept(itertools.chain(self.texts, added))
         return QueryLog(texts, stored(counts), stored(hashes), self.added + len(missing))
 
     def sample(self, size: int, rng: np.random.Generator) -> "QueryLog":

@@ -1,6 +1,5 @@
 """The texts of a long log, in a file: as objects of Python ten million of them take 2 GB with what finds them again."""
 
-import heapq
 import itertools
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,10 @@ from quipukit.attackers import scratch
 from quipukit.text import key
 
 _BLOCK = 8192  # texts that are read or written at a time
-_RUN = 250_000  # texts that are sorted at a time
+_RUN = 250_000  # texts that are sorted as objects of Python
+_WORD = 8  # bytes of texts that are compared at a time
+_ROWS_AT_ONCE = 500_000  # rows whose bytes are gathered at a time
+_COPIED = 1 << 24  # bytes that are copied at a time
 
 
 class Texts(Sequence[str]):
@@ -63,6 +65,71 @@ class Texts(Sequence[str]):
             return [self[row] for row in rows]
         return Texts(self._content, self._starts[rows.start : max(rows.start, rows.stop) + 1])
 
+    def take(self, rows: "NDArray[np.int64]") -> "Texts":
+        """Return the texts of some rows, in their order."""
+        starts = scratch.room((len(rows) + 1,), np.int64)
+        starts[0] = 0
+        np.cumsum(np.diff(self._starts)[rows], out=starts[1:])
+        parts = (self._bytes_of(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK))
+        return Texts(scratch.gathered(parts, np.uint8, len(rows)), starts)
+
+    def _bytes_of(self, rows: "NDArray[np.int64]") -> bytes:
+        begins, ends = self._starts[rows], self._starts[rows + 1]
+        sizes = ends - begins
+        where = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
+        return bytes(self._content[where].tobytes())
+
+    def joined(self, more: Iterable[str]) -> "Texts":
+        """Return these texts, and more after them."""
+        added = [text.encode("utf-8", "surrogatepass") for text in more]
+        first, last = int(self._starts[0]), int(self._starts[-1])
+        blocks = (self._content[start : min(start + _COPIED, last)].tobytes() for start in range(first, last, _COPIED))
+        content = scratch.gathered(itertools.chain(blocks, added), np.uint8, len(self) + len(added))
+        starts = scratch.room((len(self) + len(added) + 1,), np.int64, len(self))
+        starts[: len(self) + 1] = self._starts - first
+        starts[len(self) + 1 :] = starts[len(self)] + np.cumsum(np.array(list(map(len, added)), np.int64))
+        return Texts(content, starts)
+
+    def order(self) -> "NDArray[np.int64]":
+        """Return the rows in alphabetical order, by the code points of their characters; equal ones as they come.
+
+        Eight bytes after the other, of those rows alone that are equal so far. In UTF-8 bytes order as characters do.
+        """
+        order = np.arange(len(self))
+        sizes = np.diff(self._starts)
+        padded = not (self._content == 0).any()  # then zeros say where a text ends, and lengths need not be compared
+        tied, groups, depth = order.copy(), np.zeros(len(self), np.int64), 0  # places in `order`, and their groups
+        while len(tied):
+            rows = order[tied]
+            words = self._words(rows, depth)
+            ended = np.minimum(sizes[rows] - depth, _WORD)  # what has ended is before what goes on with zeros
+            if not padded:
+                by = np.lexsort((ended, words, groups))
+            else:
+                by = np.lexsort((words, groups)) if depth else np.argsort(words, kind="stable")
+            order[tied] = rows[by]
+            words, ended, groups = words[by], ended[by], groups[by]
+            begins = np.ones(len(tied), bool)
+            begins[1:] = (groups[1:] != groups[:-1]) | (words[1:] != words[:-1]) | (ended[1:] != ended[:-1])
+            groups = np.cumsum(begins) - 1
+            further = (np.bincount(groups) > 1)[groups] & (ended >= _WORD)
+            tied, groups, depth = tied[further], groups[further], depth + _WORD
+        return order
+
+    def _words(self, rows: "NDArray[np.int64]", depth: int) -> "NDArray[np.uint64]":
+        """Return eight bytes of each row as a number that orders as they do; after its end there are zeros."""
+        words = np.empty(len(rows), np.uint64)
+        last = len(self._content) - 1
+        if last < 0:
+            return np.zeros(len(rows), np.uint64)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            some = rows[start : start + _ROWS_AT_ONCE]
+            where = (self._starts[some] + depth)[:, None] + np.arange(_WORD)
+            part = self._content[np.minimum(where, last)]
+            part[where >= self._starts[some + 1][:, None]] = 0
+            words[start : start + len(some)] = part.view(">u8")[:, 0]
+        return words
+
 
 def kept(texts: Iterable[str]) -> Sequence[str]:
     """Return texts in a list, or in a file where they are those of a long log."""
@@ -72,17 +139,12 @@ def kept(texts: Iterable[str]) -> Sequence[str]:
 
 
 def alphabetical(texts: Sequence[str]) -> "NDArray[np.int64]":
-    """Return the rows of texts in the order of their keys, which differ; few keys are in memory at a time.
+    """Return the rows of texts in the order of their keys, which differ; those of a long log are in a file.
 
     >>> alphabetical(["Dogs", "cats"]).tolist()
     [1, 0]
     """
-    runs = []
-    for start in range(0, len(texts), _RUN):
-        keys = [key(text) for text in texts[start : start + _RUN]]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        rows = array("q", [start + row for row in order])
-        if len(keys) == len(texts):
-            return np.array(rows, np.int64)
-        runs.append(zip(Texts.of(keys[row] for row in order), rows, strict=True))
-    return np.fromiter((row for _, row in heapq.merge(*runs)), np.int64, len(texts))
+    if len(texts) > _RUN:
+        return Texts.of(map(key, texts)).order()
+    keys = [key(text) for text in texts]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)

@@ -1,6 +1,6 @@
 """An encoder whose vectors are kept: what an attacker is given, so that a log is encoded once, ever."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,27 @@ class StoredEncoder(Encoder):
     or to the public texts, and vectors do not show where they are kept: either would tell which queries were added.
     """
 
-    def __init__(self, store: PrivateStore, public: Sequence[str] = ()) -> None:
-        """Stand for the encoder of a store."""
+    def __init__(
+        self,
+        store: PrivateStore,
+        public: Sequence[str] = (),
+        reordered: "Callable[[], tuple[Sequence[str], Sequence[str], NDArray[np.int64]]] | None" = None,
+    ) -> None:
+        """Stand for the encoder of a store.
+
+        ``reordered`` gives a long sequence of texts that will be asked for, the texts that follow the public ones, and
+        the order in which it holds both: millions of them are then looked up once.
+        """
         encoder = store.encoder
         self.name, self.fingerprint, self.similarity = encoder.name, encoder.fingerprint, encoder.similarity
         self.precision = encoder.precision
         self._encoder = encoder
 
         def kept(texts: Sequence[str], kind: Kind, progress: Progress | None) -> Encodings:
+            if reordered is not None and (known := reordered())[0] is texts:
+                _, others, order = known
+                rows = store.shared.ensure(public, kind, progress).rows, store.ensure(others, kind).rows
+                return PlainEncodings(store.view(np.concatenate(rows)[order]))
             if public and holds_all(texts, public):
                 store.shared.ensure(public, kind, progress)
             return PlainEncodings(store.ensure(texts, kind, progress))
