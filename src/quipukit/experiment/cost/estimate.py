@@ -8,9 +8,11 @@ from quipukit.attackers.planted import LENGTH
 from quipukit.executors.local import Local
 from quipukit.experiment.artifacts import Artifacts
 from quipukit.experiment.cost.amounts import Amounts
+from quipukit.experiment.cost.calibrate import calibrated, with_encoder
+from quipukit.experiment.cost.lengths import spread
 from quipukit.experiment.cost.rates import TWO_CORES, Rates
 from quipukit.experiment.cost.space import Space, shortages, space
-from quipukit.experiment.cost.steps import Step, steps
+from quipukit.experiment.cost.steps import Step, documents_of, steps
 from quipukit.experiment.inputs import resolve
 from quipukit.experiment.options import Options
 from quipukit.experiment.pipeline import Pipeline
@@ -55,8 +57,8 @@ class Estimate:
             f"{_joined(plan.options.n)} variants per query, {_joined(depths)} documents each; "
             f"a log of {len(plan.log):,} queries, encoded by {plan.encoder.name}; "
             f"attacked by {_joined(plan.options.attackers)}",
-            "times are for two cores, from rates and the lengths of a sample of the texts, and rough: a factor of two "
-            "to either side is no surprise; what is encoded already costs nothing",
+            "times are for this machine as it is now, from short measurements and the lengths of a sample of texts, "
+            "and rough: a factor of two to either side is no surprise; what is encoded already costs nothing",
             f"about {self.space}",
             *(f"warning: {line}" for line in self.shortages),
         ]
@@ -95,8 +97,11 @@ class Estimate:
         return f"about {self.texts:,.0f} distinct texts go to {system}; {originals}"
 
 
-def estimate(options: Options, folder: Path | None = None, rates: Rates = TWO_CORES) -> Estimate:
-    """Estimate what an experiment costs; what ``folder`` and the store hold already costs nothing."""
+def estimate(options: Options, folder: Path | None = None, rates: Rates | None = None) -> Estimate:
+    """Estimate what an experiment costs; what ``folder`` and the store hold already costs nothing.
+
+    Without ``rates`` they are measured, which takes a second or two, and some more where a transformer has much to do.
+    """
     plan = resolve(options)
     artifacts = Artifacts(folder or Path("/nonexistent"), read_only=True)
     pipeline = Pipeline(Context(plan, artifacts, StageTimer(ProgressListener()), Local()))
@@ -104,6 +109,8 @@ def estimate(options: Options, folder: Path | None = None, rates: Rates = TWO_CO
     sent = pipeline.obfuscate.sent
     known = {text for cell in amounts.ready for text in sent(cell)["query"]} if options.remote else set()
     need = space(amounts)
+    if rates is None:
+        rates = measured_rates(amounts)
     return Estimate(
         plan=plan,
         obfuscated=len(amounts.ready),
@@ -112,6 +119,16 @@ def estimate(options: Options, folder: Path | None = None, rates: Rates = TWO_CO
         space=need,
         shortages=shortages(need, folder),
     )
+
+
+def measured_rates(amounts: Amounts) -> Rates:
+    """Return rates for this machine, as it is now; of a transformer those for what it has most of."""
+    rates = calibrated(TWO_CORES)
+    documents = next(documents_of(amounts), None)
+    if documents is not None and documents.count * documents.tokens > amounts.log.count * amounts.log.tokens:
+        return with_encoder(rates, documents.encoder, amounts.document_sample, documents.tokens, documents.count)
+    log = amounts.log
+    return with_encoder(rates, log.encoder, spread(amounts.plan.log.texts), log.tokens, log.count)
 
 
 def _joined(values: Iterable[object]) -> str:

@@ -35,7 +35,7 @@ def steps(amounts: Amounts, rates: Rates) -> list[Step]:
     todo = any(step.amount for step in working)
     models = {
         one.encoder.fingerprint
-        for one in (*_documents(amounts), amounts.log, *_sent(amounts))
+        for one in (*documents_of(amounts), amounts.log, *_sent(amounts))
         if one.count and not isinstance(unrounded(one.encoder), StaticEncoder)
     }
     seconds = rates.start + rates.transformer_start * len(models) if todo else 0.0
@@ -73,7 +73,7 @@ def _searching(amounts: Amounts, rates: Rates) -> Iterator[Step]:
     yield Step("search", searched, "queries", searched * per_text, not drawn)
     if not plan.judged:
         return
-    documents = list(_documents(amounts))
+    documents = list(documents_of(amounts))
     count, tokens = _sums(documents)
     seconds = sum(seconds_to_encode(one, rates) for one in documents)
     yield Step("encode documents", count, "documents", seconds, False, tokens)
@@ -116,7 +116,7 @@ def _comparing(amounts: Amounts, rates: Rates) -> Iterator[Step]:
     yield Step("search the guesses", guessed, "cells", guessed * rates.guessed)
 
 
-def _documents(amounts: Amounts) -> Iterator[Texts]:
+def documents_of(amounts: Amounts) -> Iterator[Texts]:
     """Return what is encoded of the documents, for each encoder once."""
     by_encoder: dict[str, Texts] = {}
     for system in amounts.plan.options.systems if amounts.plan.judged else ():
