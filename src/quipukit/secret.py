@@ -24,9 +24,17 @@ _BYTES = 32
 _one_at_a_time = threading.Lock()  # two threads must not make two secrets where none can be kept
 
 
-def keyed_hash(size: int, content: bytes = b"") -> "hashlib.blake2b":
-    """Return a hash of some bytes under the secret of this installation, ``size`` bytes long; it can be updated."""
-    return hashlib.blake2b(content, digest_size=size, key=installation_secret())
+def keyed_hash(size: int, content: bytes = b"", key: bytes | None = None) -> "hashlib.blake2b":
+    """Return a hash of some bytes, ``size`` bytes long; it can be updated.
+
+    The key is the secret of this installation, unless another one is given.
+    """
+    return hashlib.blake2b(content, digest_size=size, key=installation_secret() if key is None else key)
+
+
+def derived_secret(purpose: bytes) -> bytes:
+    """Return a key for one purpose: whoever has it learns neither the installation's nor that of another purpose."""
+    return keyed_hash(_BYTES, purpose).digest()
 
 
 def installation_secret() -> bytes:

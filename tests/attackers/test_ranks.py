@@ -168,7 +168,7 @@ def test_counting_in_other_processes_changes_nothing(monkeypatch):
     with Travelling() as executor:
         count(executor)
         assert executor.items == 0  # four centroids are not worth the way of the log
-        monkeypatch.setattr(ranks, "_FEWEST_TO_SEND", 4)
+        monkeypatch.setattr(ranks, "FEWEST_TO_SEND", 4)
         elsewhere = count(executor)
         assert executor.items == 6
         assert executor.shared == 1

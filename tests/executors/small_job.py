@@ -12,7 +12,7 @@ import pytest
 
 import quipukit as qk
 from quipukit import obfuscation
-from quipukit.attackers import ranks
+from quipukit.attackers import bestparts, ranks
 from quipukit.encoders import distributed
 from quipukit.executors import Executor, Local
 from quipukit.progress import Progress
@@ -54,7 +54,8 @@ def divide_finely(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(obfuscation, "_LEAST_QUERIES", 1)
     patch.setattr(distributed, "_LEAST_TEXTS", 4)
     patch.setattr(pool, "_LEAST_TEXTS", 2)
-    patch.setattr(ranks, "_FEWEST_TO_SEND", 1)
+    patch.setattr(ranks, "FEWEST_TO_SEND", 1)
+    patch.setattr(bestparts, "FEWEST_TO_SEND", 1)
     patch.setattr(ranks, "_SLAB", 16)
 
 

@@ -13,8 +13,8 @@ from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.task import Task
 from quipukit.encoders.base import Encoder
-from quipukit.encoders.distributed import distributed
-from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.encoders.distributed import distributed_store
+from quipukit.encoders.store import PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.executors.local import Local
 from quipukit.frames import QUERIES, SETTING
@@ -186,7 +186,7 @@ def attack_report(
     with executor or Local() as executor:
 
         def store_of(encoder: Encoder) -> PrivateStore:
-            return PrivateStore(EncodingStore(distributed(encoder, executor)))
+            return distributed_store(encoder, executor)
 
         panel = Panel(attackers, used, encoder=encoder, vectors=vectors, store_of=store_of, mechanisms=mechanisms)
         panel.prepare(stages("encoding the log"))

@@ -20,15 +20,15 @@ from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.checks import check_log_vectors, checked_scores, checked_vectors
 from quipukit.attackers.found import Found, ranked
 from quipukit.attackers.log import QueryLog
-from quipukit.attackers.ranks import best_rows, count_better
 from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
-from quipukit.attackers.texts import alphabetical, kept
+from quipukit.attackers.texts import Texts, alphabetical, kept
 from quipukit.attackers.ties import best as best_places
 from quipukit.attackers.ties import count
+from quipukit.attackers.vectorlog import VectorLog
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
@@ -93,7 +93,8 @@ class Panel:
         rarest = max(1, int(log.counts[:public].min())) if public else 1
         counts = stored(log.counts[order])
         counts[order >= public] = rarest
-        self._known = KnownLog(kept(log.texts[row] for row in order), counts)
+        texts = log.texts.take(order) if isinstance(log.texts, Texts) else kept(log.texts[row] for row in order)
+        self._known = KnownLog(texts, counts)
         self._prepared: set[str] = set()
 
     def _bound(self, given: "str | Spec | Attacker", encoder: str | Encoder, vectors: Any) -> Attacker:
@@ -107,8 +108,15 @@ class Panel:
     def _kept(self, encoder: Encoder) -> StoredEncoder:
         """Return the same encoder with its vectors kept; attackers that share an encoder share its vectors."""
         if encoder.fingerprint not in self._stored:
-            self._stored[encoder.fingerprint] = StoredEncoder(self._store_of(encoder), self.log.public)
+            long = isinstance(self.log.texts, Texts)
+            self._stored[encoder.fingerprint] = StoredEncoder(
+                self._store_of(encoder), self.log.public, self._reordered if long else None
+            )
         return self._stored[encoder.fingerprint]
+
+    def _reordered(self) -> tuple[Sequence[str], Sequence[str], Rows]:
+        """Return the log as attackers see it, the originals that were added to it, and the order of both."""
+        return self._known.texts, self.log.texts[len(self.log) - self.log.added :], self._rows
 
     def fingerprint(self, name: str) -> str:
         """Return a hash over an attacker's spec and the resources that it is bound to; not over its code."""
@@ -190,13 +198,18 @@ class Panel:
             unknown = np.flatnonzero(first < 0)  # the original is not in the log, so nothing was counted
             if len(unknown):
                 sent = task.sent_to(attacker, self._mechanisms)
-                first[unknown] = self._best(attacker, [sent[place] for place in unknown], 1)[0][:, 0]
+                first[unknown] = self._best(attacker, [sent[place] for place in unknown], 1, executor)[0][:, 0]
             texts = [self.log.texts[row] for row in first.tolist()]
             guesses.append(task.groups[list(GROUP)].assign(attacker=repr(attacker.spec), query=texts))
         return RANKS.check(pd.concat(ranks, ignore_index=True)), pd.concat(guesses, ignore_index=True)
 
     def guesses(
-        self, obfuscated: pd.DataFrame, queries: pd.DataFrame, top: int = 10, names: Sequence[str] | None = None
+        self,
+        obfuscated: pd.DataFrame,
+        queries: pd.DataFrame,
+        top: int = 10,
+        names: Sequence[str] | None = None,
+        executor: Executor | None = None,
     ) -> pd.DataFrame:
         """Return the best guesses: setting, attacker, qid, guess (from 1), query, similarity (the score), hit.
 
@@ -206,7 +219,7 @@ class Panel:
         self.prepare(names=names)
         tables = []
         for attacker in self._named(names):
-            rows, scores = self._best(attacker, task.sent_to(attacker, self._mechanisms), top)
+            rows, scores = self._best(attacker, task.sent_to(attacker, self._mechanisms), top, executor)
             count = rows.shape[1]
             table = task.groups.loc[task.groups.index.repeat(count), list(GROUP)].reset_index(drop=True)
             table.insert(len(SETTING), "attacker", repr(attacker.spec))
@@ -248,9 +261,8 @@ class Panel:
                 scored.append((number, attacker, sent))
             else:
                 part = part_of(progress, number * len(there), len(there), len(chosen) * len(there))
-                found[number].better[:], found[number].tied[:] = self._counts_by_vectors(
-                    attacker, vectors, targets, part, executor
-                )
+                own = VectorLog(attacker, self._places)
+                found[number].better[:], found[number].tied[:] = own.counts(vectors, targets, part, executor)
         # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
         # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
         alike = [one for one in scored if one[1].knows == "log"]
@@ -296,23 +308,15 @@ class Panel:
                         within = turn * min(step, len(places) - start) + last - start
                         progress(start * len(attackers) + within, len(places) * len(attackers))
 
-    def _counts_by_vectors(
-        self, attacker: Attacker, vectors: Floats, targets: Rows, progress: Progress | None, executor: Executor | None
-    ) -> tuple[Rows, Rows]:
-        def rows(start: int, stop: int) -> Any:
-            return self._vectors(attacker, start, stop)
-
-        goals = np.concatenate([rows(target, target + 1) for target in targets]).astype(np.float64)
-        counts = count_better(vectors, targets, rows, len(self.log), goals, progress, executor)
-        return counts.better, counts.tied
-
-    def _best(self, attacker: Attacker, sent: Sequence[Sent], top: int) -> tuple[Rows, Floats]:
+    def _best(
+        self, attacker: Attacker, sent: Sequence[Sent], top: int, executor: Executor | None = None
+    ) -> tuple[Rows, Floats]:
         """Return the rows of the highest scores and these scores, one line for each."""
         if not sent:
             return np.empty((0, 0), np.int64), np.empty((0, 0))
         vectors = checked_vectors(attacker, sent)
         if vectors is not None:
-            return best_rows(vectors, lambda start, stop: self._vectors(attacker, start, stop), self._turns, top)
+            return VectorLog(attacker, self._places).best(vectors, self._turns, top, executor)
         rows, best = [], []
         for scored in attacker.scores_of(sent):
             scores = checked_scores(attacker, scored, len(self.log))[0][self._places]
@@ -337,13 +341,6 @@ class Panel:
         rows = room((len(self.log),), np.int64)
         rows[self._places] = np.arange(len(self.log))
         return rows
-
-    def _vectors(self, attacker: Attacker, start: int, stop: int) -> Any:
-        """Return the vectors of some rows of our log."""
-        vectors = attacker.log_vectors
-        if vectors is None or len(vectors) != len(self.log):
-            raise InputError(f"the attacker {attacker.spec!r} has sent_vectors() but no log_vectors, one per row.")
-        return vectors[self._places[start:stop]]
 
 
 def _in_memory(encoder: Encoder) -> PrivateStore:

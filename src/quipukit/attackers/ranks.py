@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.sharedrows import SharedRows
+from quipukit.encoders.encodings import Encodings
 from quipukit.executors.base import Executor, slices
 from quipukit.executors.local import Local
 from quipukit.executors.shared import Shared
@@ -38,7 +40,7 @@ _CENTERS = 512  # that are compared with a slab at a time where the best rows ar
 _MOST_BYTES = 8_000_000  # of the log in one part that travels: dask warns from 10 MB on
 # Ranking a row of the log costs about 0.02 microseconds per centroid, and sending it to a worker about 15: with fewer
 # centroids than this, this process is done before the row has arrived.
-_FEWEST_TO_SEND = 1000
+FEWEST_TO_SEND = 1000
 
 _FAST = {"nnan", "nsz", "contract", "reassoc"}
 
@@ -63,8 +65,9 @@ def count_better(
 ) -> Counts:
     """Count, for each centroid c, the entries q of a log with cos(c, q) above, and equal to, that of its target.
 
-    ``log_rows(start, stop)`` gives rows of the log; ``targets`` are the rows of the targets (-1: not in the log, then
-    every entry is another one) and ``target_vectors`` their vectors. A vector of norm 0 has similarity 0 to everything.
+    ``log_rows(start, stop)`` gives rows of the log; workers read those of `SharedRows` themselves. ``targets`` are the
+    rows of the targets (-1: not in the log, then every entry is another one) and ``target_vectors`` their vectors. A
+    vector of norm 0 has similarity 0 to everything.
     ``executor`` divides the log where there are many centroids; counts are whole numbers, so that their sum does not
     depend on the division.
     """
@@ -72,16 +75,23 @@ def count_better(
     better, tied = np.zeros(len(targets), np.int64), np.zeros(len(targets), np.int64)
     tally = Tally(progress, size)
     done = 0
-    with executor if executor is not None and len(targets) >= _FEWEST_TO_SEND else Local() as executor:
-        most = None if executor.in_process else max(TILE, _MOST_BYTES // (4 * max(1, goals.dimension)))
-        spans = slices(size, executor.parts(), _SLAB, most)
-        parts = (_Part(goals, _LogRows(log_rows, span.start, span.stop), tally) for span in spans)
+    fewest = 1 if isinstance(log_rows, SharedRows) else FEWEST_TO_SEND
+    with executor if executor is not None and len(targets) >= fewest else Local() as executor:
+        spans = slices(size, executor.parts(), *part_size(executor, goals.dimension, log_rows))
+        parts = (_Part(goals, LogRows(log_rows, span.start, span.stop), tally) for span in spans)
         for number, (above, level) in executor.map(_count_part, parts):
             better += above
             tied += level
             done += spans[number].stop - spans[number].start
             tally.reach(done)
     return Counts(better, tied, goals.similarity)
+
+
+def part_size(executor: Executor, dimension: int, read: Callable[[int, int], Any]) -> tuple[int, int | None]:
+    """Return how many rows of a log a part has, at least, and at most where their vectors travel."""
+    if executor.in_process or isinstance(read, SharedRows):
+        return _SLAB, None
+    return _SLAB, max(TILE, _MOST_BYTES // (4 * max(1, dimension)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +134,20 @@ class Goals(Shared):
         return total.hexdigest()
 
 
-class _LogRows:
-    """Some rows of the log, read where they are used; they travel as their vectors."""
+class LogRows:
+    """Some rows of the log, read where they are used; they travel as their vectors, or by the names of their files."""
 
     def __init__(self, read: Callable[[int, int], Singles], start: int, stop: int) -> None:
         self.read, self.start, self.stop = read, start, stop
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self.read, SharedRows):
+            return (_sent_rows, (self.read.referred(self.start, self.stop), self.start))
         return (_sent_rows, (np.ascontiguousarray(self.read(self.start, self.stop)), self.start))
 
 
-def _sent_rows(vectors: Singles, start: int) -> _LogRows:
-    return _LogRows(lambda begin, end: vectors[begin - start : end - start], start, start + len(vectors))
+def _sent_rows(vectors: "Singles | Encodings", start: int) -> LogRows:
+    return LogRows(lambda begin, end: vectors[begin - start : end - start], start, start + len(vectors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +155,7 @@ class _Part:
     """A part of the log to count in."""
 
     goals: Goals
-    rows: _LogRows
+    rows: LogRows
     tally: Tally
 
 

@@ -23,7 +23,7 @@ _INTERRUPTED = 130
 
 
 # Options that may be given with --resume: they change how the work is done, not the result.
-_BESIDE_RESUME = {"resume", "workers", "dask", "report", "points"}
+_BESIDE_RESUME = {"resume", "workers", "dask", "shared", "report", "points"}
 
 
 def evaluate(
@@ -86,6 +86,9 @@ def evaluate(
     ),
     workers: int | None = typer.Option(None, min=1, help="Do the work in this many local processes."),
     dask: str | None = typer.Option(None, help="Do the work on a dask.distributed cluster, as tcp://host:8786."),
+    shared: Path | None = typer.Option(
+        None, help="A folder that all workers see: they write vectors there, and read them; see docs/scale.md."
+    ),
     report: bool = typer.Option(True, help="Write the report when all is done."),
     points: bool = typer.Option(False, "--points", help="Print risk and utility of every setting too."),
 ) -> None:
@@ -103,10 +106,13 @@ def evaluate(
       quipukit evaluate -m CMP TEM -n 1 5 20 50 -o runs/sweep
       quipukit evaluate -m CMP TEM --grid fixed -o runs/fixed
       quipukit evaluate --preset quipu2025 --dry-run
+      quipukit evaluate --preset quipu2025 --dask tcp://host:8786 --shared /scratch/me/quipukit -o runs/wordnet
       quipukit evaluate --resume runs/try
     """
     if workers is not None and dask is not None:
         raise InputError("--workers and --dask exclude each other; keep one.")
+    if shared is not None and workers is None and dask is None:
+        raise InputError("--shared is for workers, and there are none; add --dask ADDRESS, or leave it out.")
     placed: Sequence[Spec] = ()
     if resume is not None:
         _refuse_other_options(context, resume)
@@ -127,7 +133,7 @@ def evaluate(
             load_collection(collection)  # a misspelled name is the first thing to be said
             raise InputError("name a folder for the result with -o, for instance -o runs/first.")
         folder = output
-    execute(options, folder, _executor(dask, workers), report, points, placed)
+    execute(options, folder, _executor(dask, workers, shared), report, points, placed)
 
 
 def _refuse_other_options(context: typer.Context, folder: Path) -> None:
@@ -207,12 +213,12 @@ def _show(
     return page
 
 
-def _executor(dask: str | None, workers: int | None) -> "Executor | None":
+def _executor(dask: str | None, workers: int | None, shared: Path | None) -> "Executor | None":
     if dask is None and workers is None:
         return None
     from quipukit.executors import Dask
 
-    return Dask(address=dask, workers=workers)
+    return Dask(address=dask, workers=workers, shared=shared)
 
 
 def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":

@@ -5,15 +5,23 @@ import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.encoders.base import Encoder, Kind, Piece
+from quipukit.encoders.rowfile import Keys, Precision
+from quipukit.encoders.segments import Segment, Segments, write_segment
+from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.errors import ResourceError
 from quipukit.executors.base import Executor, current_worker
+from quipukit.executors.folder import SharedFolder
 
 # A chunk of texts is some seconds of work: little is lost with a worker, and batches are full all the same.
 _LEAST_TEXTS, _MOST_TEXTS, _MOST_LETTERS = 64, 2048, 600_000
+# Where vectors do not travel: a task costs the coordinator as much as looking up a thousand texts.
+_MOST_WRITTEN = 8192
 # Encoded once by every process: machines whose arithmetic differs show it here.
 _PROBE = ("what is hidden", "a somewhat longer text, so that two lengths are compared")
 
@@ -21,6 +29,25 @@ _PROBE = ("what is hidden", "a somewhat longer text, so that two lengths are com
 def distributed(encoder: Encoder, executor: Executor) -> Encoder:
     """Return an encoder that has its texts encoded by an executor's workers; the encoder itself without workers."""
     return encoder if executor.in_process else DistributedEncoder(encoder, executor)
+
+
+def distributed_store(encoder: Encoder, executor: Executor, folder: Path | None = None) -> PrivateStore:
+    """Return the vectors of an encoder whose texts an executor's workers encode.
+
+    New vectors of private texts are kept below ``folder``, or in memory without one. Where the workers share a folder,
+    they write all vectors there themselves, those of private texts too if they are kept.
+    """
+    spread = distributed(encoder, executor)
+    shared = executor.shared
+    if shared is None or not isinstance(spread, DistributedEncoder):
+        return PrivateStore(EncodingStore(spread), folder)
+    private = None if folder is None else private_folder(shared, folder)
+    return PrivateStore(EncodingStore(spread, shared.public, shared_by=spread), private)
+
+
+def private_folder(shared: SharedFolder, folder: Path) -> Path:
+    """Return where in a shared folder those vectors lie that would lie in a folder of this machine."""
+    return shared.private(str(folder.resolve()).encode())
 
 
 class DistributedEncoder(Encoder):
@@ -45,14 +72,40 @@ class DistributedEncoder(Encoder):
 
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Have texts encoded in chunks of similar length, and yield the vectors as they arrive."""
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         with self._executor as executor:
-            most = max(_LEAST_TEXTS, min(_MOST_TEXTS, -(-len(texts) // executor.parts())))
-            chunks = chunks_by_length(lengths, most)
+            chunks = self._chunks(texts)
             items = (_Chunk(self._encoder, [texts[place] for place in chunk], kind) for chunk in chunks)
             for number, encoded in executor.map(_encode, items):
                 self._compare(encoded)
                 yield chunks[number], encoded.vectors
+
+    @property
+    def key(self) -> bytes | None:
+        """Return the key under which texts are named in the folder that the workers share."""
+        return None if self._executor.shared is None else self._executor.shared.key
+
+    def written(
+        self, texts: Sequence[str], kind: Kind, keys: Keys, segments: Segments
+    ) -> "Iterator[tuple[NDArray[np.int64], Segment]]":
+        """Have texts encoded and written to a folder that the workers share; yield where their vectors are.
+
+        Keys travel with the texts: no worker needs what they are made with.
+        """
+        with self._executor as executor:
+            chunks = self._chunks(texts, _MOST_WRITTEN)
+            place = segments.folder, segments.precision
+            items = (
+                _Writing(_Chunk(self._encoder, [texts[one] for one in chunk], kind), keys[chunk], *place)
+                for chunk in chunks
+            )
+            for number, (segment, worker, probe) in executor.map(_write, items):
+                self._compare(_Encoded(np.empty((0, 0), np.float32), worker, probe))
+                yield chunks[number], segment
+
+    def _chunks(self, texts: Sequence[str], most: int = _MOST_TEXTS) -> list[NDArray[np.int64]]:
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        most = max(_LEAST_TEXTS, min(most, -(-len(texts) // self._executor.parts())))
+        return chunks_by_length(lengths, most)
 
     def _compare(self, encoded: "_Encoded") -> None:
         """Warn, once, where workers do not agree in the last bits of a vector."""
@@ -99,6 +152,28 @@ class _Encoded:
     vectors: NDArray[np.float32]
     worker: str
     probe: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Writing:
+    """Some distinct texts to encode, and where their vectors go, under which keys."""
+
+    chunk: _Chunk
+    keys: Keys
+    folder: Path
+    precision: Precision
+
+
+def _write(item: _Writing) -> tuple[Segment, str, str]:
+    encoded = _encode(item.chunk)
+    try:
+        segment = write_segment(item.folder, item.keys, encoded.vectors, item.precision)
+    except OSError as fault:
+        raise ResourceError(
+            f"the shared folder {item.folder} cannot be written ({fault.strerror or type(fault).__name__}); make room "
+            "there, or mount it on this machine, then run the same command."
+        ) from fault
+    return segment, encoded.worker, encoded.probe
 
 
 def _encode(chunk: _Chunk) -> _Encoded:

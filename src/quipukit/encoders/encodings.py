@@ -1,10 +1,13 @@
 """Encodings: the vectors of some texts, in memory or on disk, as one sequence of rows."""
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from quipukit.encoders.segments import SegmentRows
 
 Rows = NDArray[np.int64]
 Vectors = NDArray[np.floating]
@@ -18,9 +21,12 @@ class Encodings:
     ``encodings[3:5]`` and ``encodings[[7, 1]]`` are float32 arrays; nothing else is loaded.
     """
 
-    def __init__(self, matrix: Vectors, rows: Rows, private: Vectors | None = None) -> None:
+    def __init__(
+        self, matrix: "Vectors | SegmentRows", rows: Rows, private: "Vectors | SegmentRows | None" = None
+    ) -> None:
         """Keep the mapped matrix, and the row of every text in it; from ``PRIVATE`` on, rows are of the second one."""
-        self._matrix = np.asarray(matrix)  # a mapped one, as any other: what is read from it must not show the file
+        # A mapped one, as any other: what is read from it must not show the file.
+        self._matrix = matrix if isinstance(matrix, SegmentRows) else np.asarray(matrix)
         self._private = private
         self.rows = rows
 
@@ -49,6 +55,31 @@ class Encodings:
             part = order[start : start + size]
             yield part, self[part]
 
+    def chosen(self, where: Any) -> "Encodings":
+        """Return a view on the vectors of some texts."""
+        return Encodings(self._matrix, np.asarray(self.rows[where]), self._private)
+
+    def referred(self, where: Any) -> "Encodings | None":
+        """Return the vectors of some texts such that they travel by the names of shared files; None without any.
+
+        What does not lie in a shared folder travels itself.
+        """
+        rows = np.asarray(self.rows[where])
+        if not isinstance(self._matrix, SegmentRows):
+            return None
+        own = rows >= PRIVATE
+        matrix, places = self._matrix.parts(rows[~own])
+        named = np.empty(len(rows), np.int64)
+        named[~own] = places
+        if self._private is None or not own.any():
+            return Encodings(matrix, named)
+        if isinstance(self._private, SegmentRows):
+            private, places = self._private.parts(rows[own] - PRIVATE)
+            named[own] = PRIVATE + places
+            return Encodings(matrix, named, private)
+        named[own] = PRIVATE + np.arange(np.count_nonzero(own))
+        return Encodings(matrix, named, np.ascontiguousarray(self._private[rows[own] - PRIVATE]))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self[:].astype(dtype or np.float32, copy=False)
 
@@ -69,6 +100,7 @@ class PlainEncodings(Encodings):
         self._read = read
         self._shape = encodings.shape
         self.rows = np.arange(len(encodings))
+        _behind[self] = encodings
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,3 +109,13 @@ class PlainEncodings(Encodings):
 
     def __getitem__(self, where: Any) -> NDArray[np.float32]:
         return self._read(where)
+
+
+_behind: "weakref.WeakKeyDictionary[PlainEncodings, Encodings]" = weakref.WeakKeyDictionary()
+
+
+def shared_encodings(vectors: Any) -> Encodings | None:
+    """Return the encodings in a shared folder that vectors of a log are read from, for the harness; None without."""
+    encodings = _behind.get(vectors) if isinstance(vectors, PlainEncodings) else vectors
+    shared = isinstance(encodings, Encodings) and isinstance(encodings._matrix, SegmentRows)
+    return encodings if shared else None

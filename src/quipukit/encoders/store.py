@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,14 @@ from numpy.typing import NDArray
 from quipukit.encoders.base import Encoder, Kind, Piece, checked
 from quipukit.encoders.encodings import PRIVATE, Encodings
 from quipukit.encoders.rowfile import Keys, Precision, RowFile, RowMemory, Rows, Vectors
+from quipukit.encoders.segments import SegmentRows, Segments
 from quipukit.errors import ResourceError
 from quipukit.progress import Progress, part_of
 from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
+
+if TYPE_CHECKING:
+    from quipukit.encoders.distributed import DistributedEncoder
 
 # Vectors are written after this many rows or seconds: the most that a kill can cost.
 _SAVE_ROWS = 65_536
@@ -41,15 +46,31 @@ class EncodingStore:
     """Vectors of public texts on disk: what was encoded once, by whichever process, is read from then on."""
 
     _elsewhere = "set QUIPUKIT_HOME to another folder"
+    _first = 0  # the number of the first row
 
-    def __init__(self, encoder: Encoder, folder: Path | None = None, precision: Precision | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        folder: Path | None = None,
+        precision: Precision | None = None,
+        *,
+        shared_by: "DistributedEncoder | None" = None,
+    ) -> None:
         """Open the store of an encoder, under ``folder`` or quipukit's own cache.
 
-        ``precision`` is the encoder's own unless it is given; ``float16`` takes half the space.
+        ``precision`` is the encoder's own unless it is given; ``float16`` takes half the space. ``shared_by`` has
+        workers write to ``folder``, which all of them see.
         """
         self.encoder = encoder
         self.folder = (folder or cache_home() / "encodings") / encoder.fingerprint
-        self._file: RowFile | RowMemory = RowFile(self.folder, encoder.dimension, precision or encoder.precision)
+        kept = precision or encoder.precision
+        self._shared_by = shared_by
+        self._key = None if shared_by is None else shared_by.key
+        self._file: RowFile | RowMemory | Segments = (
+            RowFile(self.folder, encoder.dimension, kept)
+            if shared_by is None
+            else Segments(self.folder, encoder.dimension, kept)
+        )
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -90,7 +111,10 @@ class EncodingStore:
                 return rows
             # Two processes that need the same texts take turns, and the second finds them encoded.
             with self._turn() if len(missing) > _SMALL else contextlib.nullcontext():
-                self._encode(texts, kind, keys, missing, progress)
+                new = self._encode(texts, kind, keys, missing, progress)
+            if new is not None and (new[missing] >= 0).all():
+                rows[missing] = self._first + new[missing]
+                return rows
         raise self._lost()
 
     def _lost(self) -> ResourceError:
@@ -110,33 +134,28 @@ class EncodingStore:
         """Return how many distinct texts are not encoded yet."""
         with self._lock:
             keys = self.keys(texts, kind)
-            return len(np.unique(keys[self._find(keys) < 0], axis=0))
+            return len(first_of_equal(keys[self._find(keys) < 0]))
 
     def view(self, rows: Rows) -> Encodings:
         """Return a view on rows that ``ensure`` gave."""
         with self._lock, self._faults():
             return Encodings(self._file.matrix(), rows)
 
-    def matrix(self) -> Vectors:
+    def matrix(self) -> "Vectors | SegmentRows":
         """Return all vectors, mapped into memory."""
         with self._lock, self._faults():
             return self._file.matrix()
 
     def keys(self, texts: Sequence[str], kind: Kind) -> Keys:
         """Return the keys under which texts are kept."""
-        variant = self.encoder.variant(kind).encode("utf-8", "surrogatepass")
-        start = keyed_hash(16, b"%d:" % len(variant) + variant)
-        digests = bytearray()
-        for text in checked(texts):
-            one = start.copy()
-            one.update(text.encode("utf-8", "surrogatepass"))
-            digests += one.digest()
-        return np.frombuffer(digests, "<u8").reshape(-1, 2)
+        return keys_of(texts, self.encoder.variant(kind), self._key)
 
-    def _encode(self, texts: Sequence[str], kind: Kind, keys: Keys, missing: Rows, progress: Progress | None) -> None:
+    def _encode(
+        self, texts: Sequence[str], kind: Kind, keys: Keys, missing: Rows, progress: Progress | None
+    ) -> Rows | None:
+        """Encode texts that are missing; return the rows of those that workers wrote, -1 for all others."""
         missing = missing[self._find(keys[missing]) < 0]
-        _, first = np.unique(keys[missing], axis=0, return_index=True)
-        wanted = missing[np.sort(first)]
+        wanted = missing[first_of_equal(keys[missing])]
         kept: list[Piece] = []
         done, pending, since = 0, 0, time.monotonic()
 
@@ -148,6 +167,14 @@ class EncodingStore:
                     self._file.append(keys[wanted[where]], np.concatenate([piece for _, piece in kept]))
             kept, since, pending = [], time.monotonic(), 0
 
+        if isinstance(self._file, Segments) and self._shared_by is not None:
+            own, rows = [texts[place] for place in wanted], np.full(len(texts), -1, np.int64)
+            for positions, segment in self._shared_by.written(own, kind, keys[wanted], self._file):
+                rows[wanted[positions]] = self._file.adopt(segment, keys[wanted[positions]])
+                done += len(positions)
+                if progress:
+                    progress(done, len(wanted))
+            return rows
         try:
             for positions, piece in self.encoder.checked_pieces([texts[place] for place in wanted], kind):
                 kept.append((positions, piece))
@@ -159,6 +186,7 @@ class EncodingStore:
                     progress(done, len(wanted))
         finally:
             save()  # also what was ready when the user interrupted
+        return None
 
     def _find(self, keys: Keys) -> Rows:
         with self._faults():
@@ -183,15 +211,42 @@ class EncodingStore:
             ) from fault
 
 
+def keys_of(texts: Sequence[str], variant: str, key: bytes | None) -> Keys:
+    """Return the keys of texts: hashes over an encoder's variant and the text, made with a secret key."""
+    prefix = variant.encode("utf-8", "surrogatepass")
+    start = keyed_hash(16, b"%d:" % len(prefix) + prefix, key)
+    digests = bytearray()
+    for text in checked(texts):
+        one = start.copy()
+        one.update(text.encode("utf-8", "surrogatepass"))
+        digests += one.digest()
+    return np.frombuffer(digests, "<u8").reshape(-1, 2)
+
+
+def first_of_equal(keys: Keys) -> Rows:
+    """Return the rows of keys that no earlier row has.
+
+    >>> first_of_equal(np.array([[1, 1], [2, 1], [1, 1], [1, 2]], np.uint64)).tolist()
+    [0, 1, 3]
+    """
+    order = np.lexsort((keys[:, 1], keys[:, 0]))  # which keeps equal ones in order
+    ordered = keys[order]
+    new = np.ones(len(keys), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return np.sort(order[new])
+
+
 class PrivateStore(EncodingStore):
     """Vectors of the user's own texts: read from a shared store where it has them, kept apart from it where not."""
 
     _elsewhere = "name another folder for the run"
+    _first = PRIVATE
 
     def __init__(self, shared: EncodingStore, folder: Path | None = None) -> None:
         """Stand before a shared store; new vectors go to the memory of this process, or below ``folder``."""
         self.shared = shared
-        super().__init__(shared.encoder, folder)
+        super().__init__(shared.encoder, folder, shared_by=shared._shared_by if folder is not None else None)
+        self._key = shared._key  # a text is looked for in both
         if folder is None:
             self._file = RowMemory(shared.encoder.dimension)
 
@@ -208,5 +263,5 @@ class PrivateStore(EncodingStore):
             rows = self.shared._find(keys)
         others = np.flatnonzero(rows < 0)
         own = super()._find(keys[others])
-        rows[others] = np.where(own < 0, -1, own + PRIVATE)
+        rows[others] = np.where(own < 0, -1, own + self._first)
         return rows

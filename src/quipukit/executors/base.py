@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+from quipukit.executors.folder import SharedFolder
+
 # Parts per slot: no slot waits for the slowest part of the others, and few parts wait at the same time.
 AHEAD = 3
 
@@ -27,6 +29,7 @@ class Executor(ABC):
     """
 
     in_process: ClassVar[bool] = False  # whether functions run in this process, and nothing is copied
+    shared: SharedFolder | None = None  # a folder that all workers see, where there is one
 
     @property
     @abstractmethod

@@ -98,10 +98,7 @@ class Artifacts:
 
     def load(self, table: str, key: str, kind: Table | None = None) -> pd.DataFrame:
         """Read an artifact, compare it with its checksum, and check it as a table of a ``kind``."""
-        path = self.path(table, key)
-        content = self._verified_by(path, _content)
-        if content is None:
-            raise _gone(path)
+        path, content = self.path(table, key), self.content(table, key)
         wanted = (self._verified[path].sha256, "" if kind is None else kind.name)
         if wanted not in self._decoded:
             frame = _decoded(path, content)
@@ -118,6 +115,14 @@ class Artifacts:
                 break
             rows -= len(self._decoded.pop(oldest))
 
+    def content(self, table: str, key: str) -> bytes:
+        """Return the bytes of an artifact, once they were compared with their checksum: for a worker to decode."""
+        path = self.path(table, key)
+        content = self._verified_by(path, _content)
+        if content is None:
+            raise _gone(path)
+        return content
+
     def reader(self, table: str, key: str) -> PartReader:
         """Open an artifact that is read a part at a time, once all of it was compared with its checksum."""
         path = self.path(table, key)
@@ -133,10 +138,13 @@ class Artifacts:
 
     def save(self, table: str, key: str, frame: pd.DataFrame) -> None:
         """Write an artifact, complete or not at all."""
-        plain = frame.copy(deep=False)
-        plain.attrs = {}  # a plugin's own: pandas would write them, and an artifact must depend on its columns alone
         with self._draft(self.path(table, key)) as draft, write_errors(self.folder):
-            plain.to_parquet(draft, index=False, compression=COMPRESSION, row_group_size=GROUP_ROWS)
+            _write(frame, draft)
+
+    def save_encoded(self, table: str, key: str, content: bytes) -> None:
+        """Write an artifact of which a worker has made the bytes (`encoded`)."""
+        with self._draft(self.path(table, key)) as draft, write_errors(self.folder):
+            draft.write_bytes(content)
 
     @contextlib.contextmanager
     def writing(self, table: str, key: str) -> Iterator[Callable[[pd.DataFrame], None]]:
@@ -213,6 +221,19 @@ class Artifacts:
             f"{path.parent.name}/{path.name} does not match its checksum: moved to {FOLDER}/{DAMAGED}, and computed "
             "again; check the disk."
         )
+
+
+def encoded(frame: pd.DataFrame) -> bytes:
+    """Return the bytes that `Artifacts.save` writes for a table."""
+    buffer = io.BytesIO()
+    _write(frame, buffer)
+    return buffer.getvalue()
+
+
+def _write(frame: pd.DataFrame, where: "Path | BinaryIO") -> None:
+    plain = frame.copy(deep=False)
+    plain.attrs = {}  # a plugin's own: pandas would write them, and an artifact must depend on its columns alone
+    plain.to_parquet(where, index=False, compression=COMPRESSION, row_group_size=GROUP_ROWS)
 
 
 def _decoded(path: Path, content: bytes) -> pd.DataFrame:

@@ -230,6 +230,7 @@ def run(
                 result = assemble(pipeline)
             with write_errors(folder):
                 result.save(folder)
+            pipeline.context.forget_shared()
             result = result.settled(None if out is None else folder)
         finally:
             with write_errors(folder):

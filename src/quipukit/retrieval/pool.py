@@ -55,7 +55,7 @@ def search_distinct(
     """
     distinct = list(dict.fromkeys(texts))
     rankings: dict[str, Ranking] = {}
-    with executor if executor is not None and retriever.portable and not retriever.remote else Local() as chosen:
+    with executor if executor is not None and searches_elsewhere(retriever, executor) else Local() as chosen:
         spans = slices(len(distinct), chosen.parts(), _LEAST_TEXTS)
         tally = Tally(progress, len(distinct))
         parts = (_Part(retriever, distinct[span], depth, tally) for span in spans)
@@ -63,6 +63,11 @@ def search_distinct(
             rankings.update(zip(distinct[spans[number]], answers, strict=True))
             tally.reach(len(rankings))
     return {text: rankings[text] for text in distinct}
+
+
+def searches_elsewhere(retriever: Retriever, executor: Executor) -> bool:
+    """Return whether a search system runs on the workers of an executor."""
+    return retriever.portable and not retriever.remote and not executor.in_process
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,13 @@ def rerank(
     if scorer is not None:
         warn_deprecated("scorer= is deprecated; write reranker=.")
         reranker = scorer
+    return reranked(pool, queries, load_scorer(reranker, collection), progress)
+
+
+def reranked(
+    pool: pd.DataFrame, queries: pd.DataFrame, scorer: Scorer, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Return what `rerank` does, with a re-ranker that is bound to its collection."""
     pool = POOL.check(with_setting(pool))
     texts = dict(zip(*(QUERIES.check(queries)[column] for column in ("qid", "query")), strict=True))
     unknown = sorted(set(pool["qid"]) - set(texts))
@@ -44,7 +51,7 @@ def rerank(
     for qid, docno in zip(pool["qid"].tolist(), pool["docno"].tolist(), strict=True):
         documents.setdefault(qid, {})[docno] = None
     batches = [(texts[qid], list(docnos)) for qid, docnos in documents.items()]
-    scores = load_scorer(reranker, collection).score_many(batches, progress)
+    scores = scorer.score_many(batches, progress)
     by_pair = {
         qid: dict(zip(docnos, score.tolist(), strict=True))
         for (qid, docnos), score in zip(documents.items(), scores, strict=True)

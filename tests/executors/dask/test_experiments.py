@@ -1,5 +1,7 @@
 """A whole experiment gives the same result and the same files on workers, and goes on where they were lost."""
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,11 @@ class At(ProgressListener):
     def __init__(self, stage: str, call: Callable[[], Any]) -> None:
         self._stages = small_job.Once(stage, call)
 
+    @property
+    def called(self) -> list[float]:
+        """Return where the stage was."""
+        return self._stages.called
+
     def stage(self, name: str, unit: str) -> Progress:
         return self._stages(name)
 
@@ -71,6 +78,28 @@ def test_workers_give_the_result_and_the_files_of_one_process(
     assert (digest, files(tmp_path / "out")) == alone
     # What is finished needs no worker.
     assert run(folder, tmp_path / "out").digest == alone[0]
+
+
+def test_workers_that_share_a_folder_give_the_same_and_leave_nothing_private(
+    folder: Path, alone: tuple[str, dict[str, bytes]], cluster: Cluster, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    digest = run(folder, tmp_path / "out", executor=Dask(cluster.address, shared=shared)).digest
+    assert (digest, files(tmp_path / "out")) == alone
+    assert list((shared / "encodings").rglob("*.rows"))  # of the log
+    assert not list((shared / "private").iterdir())  # of what was sent
+
+
+@pytest.mark.parametrize("stage", ["searching (bm25)", "measuring utility"])
+def test_a_worker_that_is_killed_in_mid_stage_changes_nothing(
+    folder: Path, alone: tuple[str, dict[str, bytes]], cluster: Cluster, tmp_path: Path, stage: str
+) -> None:
+    before = cluster.pids()
+    listener = At(stage, lambda: os.kill(next(iter(before.values())), signal.SIGKILL))
+    digest = run(folder, tmp_path / "out", progress=listener, executor=Dask(cluster.address)).digest
+    assert listener.called and (digest, files(tmp_path / "out")) == alone
+    cluster.client.wait_for_workers(2, timeout=30)
+    assert set(cluster.pids().values()) != set(before.values())
 
 
 @pytest.mark.slow

@@ -1,12 +1,14 @@
 """The executor that runs functions on dask workers."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from quipukit.errors import InputError
 from quipukit.executors.base import Executor
+from quipukit.executors.folder import SharedFolder
 
 if TYPE_CHECKING:
     from quipukit.executors.dask.pool import WorkerPool
@@ -17,9 +19,17 @@ class Dask(Executor):
 
     The result is the same, to the byte, as in one process, where all machines are of one kind. A script that asks for
     processes must guard its own start with ``if __name__ == "__main__":``.
+
+    ``shared`` is a folder that this process and all workers see under the same path: vectors are written and read
+    there, and need not pass through this process.
     """
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        shared: "str | os.PathLike[str] | None" = None,
+    ) -> None:
         """Choose the workers; they are started or looked for when the executor is first opened."""
         if (address is None) == (workers is None):
             raise InputError("give the address of a dask scheduler or a number of workers, one of the two.")
@@ -30,6 +40,7 @@ class Dask(Executor):
         load_distributed()  # a missing package is reported at once, not after everything else is loaded
         self.address = address
         self.workers = workers
+        self.shared = None if shared is None else SharedFolder.open(shared)
         self._opened = 0
         self._closing = contextlib.ExitStack()
         self._pool: WorkerPool | None = None
@@ -75,4 +86,6 @@ class Dask(Executor):
         pool = WorkerPool(client, place if self.workers is None else "this machine")
         stack.callback(pool.release)
         pool.verify()
+        if self.shared is not None:
+            pool.verify_folder(self.shared.path)
         return pool

@@ -3,11 +3,13 @@
 import contextlib
 import math
 import pickle
+import secrets
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from quipukit.errors import InputError
@@ -71,6 +73,20 @@ class WorkerPool:
             wish = wish or self.client.submit(worker.run, order, pure=False)
             time.sleep(0.1)
         self._ask_all(order)
+
+    def verify_folder(self, folder: Path) -> None:
+        """Refuse workers that do not see a file which this process writes to a folder, or cannot write there."""
+        token = secrets.token_hex(16)
+        probe = folder / f".probe-{token}"
+        try:
+            probe.write_text(token, encoding="ascii")
+            self._ask_all(self._order_for(worker.check_folder, (folder, probe.name, token)))
+        except OSError as fault:
+            raise InputError(
+                f"the shared folder {folder} cannot be written ({fault.strerror}); name another.", argument="shared"
+            ) from fault
+        finally:
+            probe.unlink(missing_ok=True)
 
     def release(self) -> None:
         """Take back what the workers were given."""

@@ -7,8 +7,10 @@ the answer.
 import functools
 import os
 import pickle
+import secrets
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
 from quipukit.errors import InputError, QuipukitError
@@ -87,6 +89,23 @@ def _address() -> str:
 @functools.lru_cache(maxsize=64)
 def _differences(requirements: WorkerRequirements) -> tuple[str, ...]:
     return requirements.differences()
+
+
+def check_folder(item: tuple[Path, str, str]) -> None:
+    """See that a shared folder is the one that the coordinator writes to, and that this worker can write there."""
+    folder, probe, token = item
+    own = folder / f"{probe}-{secrets.token_hex(8)}"
+    try:
+        same = (folder / probe).read_text(encoding="ascii") == token
+        own.touch(0o600)
+        own.unlink()
+    except OSError as fault:
+        raise InputError(
+            f"worker {WORKER.get()} cannot use the shared folder {folder} ({fault.strerror or type(fault).__name__}); "
+            "mount it there under the same path, for writing, or run without it."
+        ) from fault
+    if not same:
+        raise InputError(f"worker {WORKER.get()} has another folder under {folder}; mount the same one everywhere.")
 
 
 # --- shared resources ---------------------------------------------------------------------------------------------

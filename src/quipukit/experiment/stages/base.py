@@ -1,16 +1,18 @@
 """What a stage is: a key for every cell, and a computation of the cells whose artifacts are missing."""
 
 import contextlib
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
 from quipukit.encoders.base import Encoder
-from quipukit.encoders.distributed import distributed
-from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.encoders.distributed import distributed_store, private_folder
+from quipukit.encoders.store import PrivateStore
 from quipukit.executors.base import Executor
 from quipukit.experiment.artifacts import FOLDER, Artifacts, key_of
 from quipukit.experiment.plan import Plan
@@ -39,9 +41,17 @@ class Context:
         """Return the vectors of an encoder: those of private texts are kept with the artifacts, and read before those
         of the cache that all experiments share."""
         if encoder.fingerprint not in self._stores:
-            shared = EncodingStore(distributed(encoder, self.executor))
-            self._stores[encoder.fingerprint] = PrivateStore(shared, self.artifacts.folder / FOLDER / "vectors")
+            self._stores[encoder.fingerprint] = distributed_store(encoder, self.executor, self._vectors)
         return self._stores[encoder.fingerprint]
+
+    @property
+    def _vectors(self) -> Path:
+        return self.artifacts.folder / FOLDER / "vectors"
+
+    def forget_shared(self) -> None:
+        """Remove the vectors of private texts from a folder that workers share: a finished run needs them no more."""
+        if self.executor.shared is not None:
+            shutil.rmtree(private_folder(self.executor.shared, self._vectors), ignore_errors=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,13 @@ class Part:
     """Some rows of a cell's tables, of which more follow."""
 
     frames: tuple[pd.DataFrame, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The tables of a cell as a worker has encoded them: to decode them here would take longer than to save them."""
+
+    contents: tuple[bytes, ...]
 
 
 class Stage(ABC, Generic[C]):
@@ -84,7 +101,9 @@ class Stage(ABC, Generic[C]):
         """Return, as JSON can write it, what the artifact of a cell depends on."""
 
     @abstractmethod
-    def compute(self, missing: Sequence[C]) -> "Iterator[tuple[C, pd.DataFrame | tuple[pd.DataFrame, ...] | Part]]":
+    def compute(
+        self, missing: Sequence[C]
+    ) -> "Iterator[tuple[C, pd.DataFrame | tuple[pd.DataFrame, ...] | Part | Encoded]]":
         """Yield the tables of each missing cell as they are finished.
 
         Where tables are too large to be held, their rows come in parts: any number of `Part`, and the last rows as
@@ -113,6 +132,10 @@ class Stage(ABC, Generic[C]):
             return
         with _Drafts(self.context.artifacts) as drafts:
             for cell, computed in self.compute(missing):
+                if isinstance(computed, Encoded):
+                    for table, content in zip(self.tables, computed.contents, strict=True):
+                        self.context.artifacts.save_encoded(table, self.key(cell), content)
+                    continue
                 more = isinstance(computed, Part)
                 frames = computed.frames if isinstance(computed, Part) else computed
                 frames = frames if isinstance(frames, tuple) else (frames,)

@@ -67,9 +67,9 @@ class Ceiling(Stage[SystemCell]):
         with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
             self.utility.score_all(scorer, [first_documents(rankings, deepest)], progress)
         with timer.stage("measuring the originals") as progress:
-            for number, cell in enumerate(cells, 1):
-                pool = first_documents(rankings, depths[cell])
-                yield cell, self.utility.utility_of(pool, cell, scorer).assign(side="ceiling")
+            pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
+            for number, (cell, scores) in enumerate(self.utility.utilities(pools, scorer), 1):
+                yield cell, scores.assign(side="ceiling")
                 progress(number, len(cells))
 
     def _measured_by_spans(
@@ -84,9 +84,9 @@ class Ceiling(Stage[SystemCell]):
                 some = self.plan.queries.iloc[span]
                 rankings = self._rankings(retriever, most, some)
                 self.utility.score_all(scorer, [first_documents(rankings, deepest)])
-                for cell in cells:
-                    pool = first_documents(rankings, depths[cell])
-                    parts[cell].append(self.utility.utility_of(pool, cell, scorer, span))
+                pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
+                for cell, scores in self.utility.utilities(pools, scorer, span):
+                    parts[cell].append(scores)
                 scorer.forget()
                 progress(span.stop, len(self.plan.queries))
         for cell in cells:

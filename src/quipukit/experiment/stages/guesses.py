@@ -40,6 +40,6 @@ class Guesses(Stage[AttackCell]):
             for part in dict.fromkeys(batches.values()):
                 some = [cell for cell in missing if batches[cell] == part]
                 sent = self.attack.sent_by([cell.cell for cell in some], set(shown["qid"]))
-                guesses = panel.guesses(sent, shown, _TOP, names=[panel.names[part[0]]])
+                guesses = panel.guesses(sent, shown, _TOP, [panel.names[part[0]]], self.context.executor)
                 for cell in some:
                     yield cell, cell.cell.rows_of(guesses)[_COLUMNS]

@@ -6,7 +6,9 @@ receive originals. The list of an original, by which `Consensus` is measured, is
 """
 
 import functools
+import io
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -15,7 +17,7 @@ from quipukit.errors import InputError, ResourceError
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SETTING
-from quipukit.io.parts import spans_of
+from quipukit.io.parts import PartReader, spans_of
 from quipukit.measures.guessers import CONSENSUS, GUESS, Guess, lists_of, own_lists
 from quipukit.measures.need import guess_similarities, ndcgs, need_rows, need_table, scored_rows
 from quipukit.measures.utility import relevant_documents
@@ -58,6 +60,7 @@ class Need(Stage[NeedCell]):
         super().__init__(context)
         self.retrieve, self.attack, self.text_similarity = retrieve, attack, text_similarity
         self._references: dict[tuple[int, int, Cell | None], Mapping[str, float]] = {}
+        self._fused: dict[SystemCell, dict[str, float]] = {}
 
     @property
     def cells(self) -> Sequence[NeedCell]:
@@ -122,14 +125,25 @@ class Need(Stage[NeedCell]):
         return self._references[known]
 
     def _fused_scores(self, cell: SystemCell) -> dict[str, float]:
-        """Return nDCG@10 of the fused lists of a cell; the lists of some queries are made after those of others."""
-        qids, scores = self.plan.queries["qid"].tolist(), dict[str, float]()
-        with self.retrieve.reader(cell) as pool:
-            rows = pool.cursor(self.plan.places, (*SETTING, "qid", "docno", "fused"))
-            for span in spans_of([len(pool) / len(qids)] * len(qids), _MOST_DOCUMENTS_HELD):
-                lists = {key[-1]: own for key, own in lists_of(rows.upto(span.stop), "fused").items()}
-                scores |= ndcgs(lists, {qid: self._judged[qid] for qid in qids[span] if qid in self._judged})
-        return scores
+        """Return nDCG@10 of the fused lists of a cell."""
+        if cell not in self._fused:
+            with self.retrieve.reader(cell) as pool:
+                self._fused[cell] = fused_scores(pool, self._judged, self.plan.places)
+        return self._fused[cell]
+
+    def run(self) -> None:
+        """Compute and save what is missing; and let workers, where there are any, measure the fused lists."""
+        super().run()
+        executor, retrieve = self.context.executor, self.retrieve
+        if executor.in_process or not self.plan.judged:
+            return
+        cells = [cell for cell in self.plan.system_cells if cell not in self._fused]
+        with self.context.timer.stage("measuring the consensus") as progress:
+            pools = (self.context.artifacts.content(retrieve.tables[-1], retrieve.key(cell)) for cell in cells)
+            items = (_Fused(content, self._judged, self.plan.places) for content in pools)
+            for done, (number, scores) in enumerate(executor.map(_fused_scores, items), 1):
+                self._fused[cells[number]] = scores
+                progress(done, len(cells))
 
     def _guesses(self, attacker: int, cell: Cell) -> dict[str, str]:
         """Return an attacker's first guess for every judged query of a cell."""
@@ -216,3 +230,29 @@ class Need(Stage[NeedCell]):
                 f"need leakage: guesses are not searched, for that needs the documents on this machine ({reason})"
             )
         return not reason
+
+
+@dataclass(frozen=True, eq=False)
+class _Fused:
+    """An encoded pool with fused scores, and the judgments by which its lists are measured."""
+
+    content: bytes
+    judged: Mapping[str, Mapping[str, int]]
+    places: Mapping[str, int]
+
+
+def _fused_scores(item: _Fused) -> dict[str, float]:
+    with PartReader(io.BytesIO(item.content)) as pool:
+        return fused_scores(pool, item.judged, item.places)
+
+
+def fused_scores(
+    pool: PartReader, judged: Mapping[str, Mapping[str, int]], places: Mapping[str, int]
+) -> dict[str, float]:
+    """Return nDCG@10 of a cell's fused lists; the lists of some queries are made after those of others."""
+    qids, scores = list(places), dict[str, float]()
+    rows = pool.cursor(places, (*SETTING, "qid", "docno", "fused"))
+    for span in spans_of([len(pool) / len(qids)] * len(qids), _MOST_DOCUMENTS_HELD):
+        lists = {key[-1]: own for key, own in lists_of(rows.upto(span.stop), "fused").items()}
+        scores |= ndcgs(lists, {qid: judged[qid] for qid in qids[span] if qid in judged})
+    return scores

@@ -1,19 +1,22 @@
 """Ask every system for every distinct obfuscated query; pool the answers by query, and fuse them by their ranks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from quipukit.executors.base import Executor
+from quipukit.executors.base import Executor, slices
+from quipukit.executors.local import Local
+from quipukit.experiment.artifacts import encoded
 from quipukit.experiment.cells import Cell, SystemCell
-from quipukit.experiment.stages.base import Context, Part, Stage
+from quipukit.experiment.stages.base import Context, Encoded, Part, Stage
 from quipukit.io.parts import places_of, spans_of
 from quipukit.progress import Progress, part_of
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.fusion import fused_pool
-from quipukit.retrieval.pool import search_distinct
+from quipukit.retrieval.pool import search_distinct, searches_elsewhere
 from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
@@ -48,18 +51,46 @@ class Retrieve(Stage[SystemCell]):
         searched = [system.retriever_name, system.retriever_fingerprint, self.plan.fingerprints["collection"]]
         return [self.obfuscate.digest(cell.cell), searched, self.plan.depth(cell.cell)]
 
-    def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame | Part]]:
+    def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame | Part | Encoded]]:
         for system in dict.fromkeys(cell.system for cell in missing):
             mine = [cell for cell in missing if cell.system == system]
-            answers = _Answers(self.retriever(system), self.context.executor)
+            retriever, done = self.retriever(system), 0
             with self.context.timer.stage(
                 f"searching ({self.plan.options.systems[system].retriever_name})"
             ) as progress:
-                for number, cell in enumerate(mine):
-                    pools = self._pools(cell.cell, answers, part_of(progress, number, 1, len(mine)))
+                there = [cell for cell in mine if self._fits_a_worker(cell.cell, retriever)]
+                for cell, content in self._by_workers(there, retriever):
+                    yield cell, Encoded((content,))
+                    done += 1
+                    progress(done, len(mine))
+                answers, sent_away = _Answers(retriever, self.context.executor), set(there)
+                for cell in (one for one in mine if one not in sent_away):
+                    pools = self._pools(cell.cell, answers, part_of(progress, done, 1, len(mine)))
                     for pool, last in pools:
                         yield cell, pool if last else Part((pool,))
-                    progress(number + 1, len(mine))
+                    done += 1
+                    progress(done, len(mine))
+
+    def _fits_a_worker(self, cell: Cell, retriever: Retriever) -> bool:
+        """Return whether a worker searches and pools all of a cell: larger pools are put together here, in parts."""
+        away = searches_elsewhere(retriever, self.context.executor)
+        return away and self.obfuscate.variants(cell) * self.plan.depth(cell) <= _MOST_POOLED
+
+    def _by_workers(self, cells: Sequence[SystemCell], retriever: Retriever) -> Iterator[tuple[SystemCell, bytes]]:
+        """Yield the encoded pools of cells, some of which one worker searches for: neighbors send the same texts."""
+        executor = self.context.executor
+        answers = max((self.obfuscate.variants(one.cell) * self.plan.depth(one.cell) for one in cells), default=1)
+        spans = slices(len(cells), executor.parts(), most=max(1, _MOST_KEPT // max(1, answers)))
+        items = (
+            _Unit(
+                retriever,
+                [(self.obfuscate.sent(one.cell), self.plan.depth(one.cell)) for one in cells[span]],
+                self.plan.places,
+            )
+            for span in spans
+        )
+        for number, contents in executor.map(_searched_and_pooled, items) if cells else ():
+            yield from zip(cells[spans[number]], contents, strict=True)
 
     def _pools(self, cell: Cell, answers: "_Answers", progress: Progress | None) -> Iterator[tuple[pd.DataFrame, bool]]:
         """Yield the pools of some queries after the other, in the order of the plan, and whether they are the last."""
@@ -70,9 +101,7 @@ class Retrieve(Stage[SystemCell]):
         for number, span in enumerate(spans):
             some = sent if len(spans) == 1 else sent[(places >= span.start) & (places < span.stop)]
             rankings = answers.to(some["query"].tolist(), depth, part_of(progress, number, 1, len(spans)))
-            pool = fused_pool(some, rankings)
-            order = np.argsort(places_of(pool, self.plan.places), kind="stable")
-            yield pool.iloc[order].reset_index(drop=True), number + 1 == len(spans)
+            yield _pooled(some, rankings, self.plan.places), number + 1 == len(spans)
 
     def retriever(self, system: int) -> Retriever:
         """Return a search system; what an engine over the network has answered is kept in the folder of the run."""
@@ -112,3 +141,25 @@ class _Answers:
             self._known[text, depth] = Ranking(ranking.docnos, np.empty(0))  # a pool discards the scores
             self._documents += len(ranking.docnos)
         return {text: self._known[text, depth] for text in texts}
+
+
+def _pooled(sent: pd.DataFrame, rankings: Mapping[str, Ranking], places: Mapping[str, int]) -> pd.DataFrame:
+    """Return the pool of answers to what was sent, its queries in the order of the plan."""
+    pool = fused_pool(sent, rankings)
+    order = np.argsort(places_of(pool, places), kind="stable")
+    return pool.iloc[order].reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unit:
+    """What some cells sent, and how deep each is searched."""
+
+    retriever: Retriever
+    cells: list[tuple[pd.DataFrame, int]]
+    places: Mapping[str, int]
+
+
+def _searched_and_pooled(unit: _Unit) -> list[bytes]:
+    answers = _Answers(unit.retriever, Local())
+    pools = ((sent, answers.to(sent["query"].tolist(), depth, None)) for sent, depth in unit.cells)
+    return [encoded(_pooled(sent, rankings, unit.places)) for sent, rankings in pools]

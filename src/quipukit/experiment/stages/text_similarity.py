@@ -1,21 +1,24 @@
 """The traditional view of a cell: how close the obfuscated queries stay to the originals, in words and in meaning."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.encoders.base import Encoder
+from quipukit.encoders.encodings import Encodings
 from quipukit.encoders.half import unrounded
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.static import StaticEncoder
-from quipukit.encoders.store import PrivateStore
 from quipukit.errors import NoClosedForm
+from quipukit.executors.local import Local
 from quipukit.experiment.cells import Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.measures.similarity import similarity_and_failures
-from quipukit.text import tokenize
+from quipukit.text import key, tokenize
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.obfuscate import Obfuscate
@@ -26,6 +29,10 @@ COLUMNS = ("jaccard", "sentence_similarity", "kept_words", "verbatim", "any_verb
 
 # Words of the queries whose law is looked up: an exact mean over some says enough, and all would take minutes.
 _WORDS = 40
+
+
+# Variants of a cell whose vectors are sent to a worker that cannot read them from a shared folder.
+_MOST_SENT = 20_000
 
 
 class TextSimilarity(Stage[Cell]):
@@ -47,11 +54,17 @@ class TextSimilarity(Stage[Cell]):
         return [self.obfuscate.digest(cell), known, self.obfuscate.law(cell)]
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, pd.DataFrame]]:
-        store = self.context.store_of(self.encoder)
+        few = self.context.executor.shared is not None or len(self.plan.queries) * max(self.plan.ns) <= _MOST_SENT
+        executor = self.context.executor if few else Local()
+        encode = self.context.store_of(self.encoder).ensure
         with self.context.timer.stage("comparing texts") as progress:
-            for number, cell in enumerate(missing, 1):
-                yield cell, text_similarity(self.obfuscate.sent(cell), self.plan.queries, cell.setting.bound, store)
-                progress(number, len(missing))
+            items = (
+                _Comparing(sent, self.plan.queries, cell.setting.bound, _Vectors.of(sent, self.plan.queries, encode))
+                for cell, sent in ((cell, self.obfuscate.sent(cell)) for cell in missing)
+            )
+            for done, (number, row) in enumerate(executor.map(_compared, items), 1):
+                yield missing[number], row
+                progress(done, len(missing))
 
 
 def similarity_encoder(attacking: Encoder) -> Encoder:
@@ -62,13 +75,54 @@ def similarity_encoder(attacking: Encoder) -> Encoder:
     return attacking if isinstance(unrounded(attacking), StaticEncoder) else load_encoder(SIMILARITY)
 
 
+class _Vectors:
+    """The vectors of some texts, which travel themselves, or by the names of files that workers share."""
+
+    def __init__(self, places: dict[str, int], vectors: "Encodings | NDArray[Any]") -> None:
+        self._places, self._vectors = places, vectors
+
+    @classmethod
+    def of(cls, sent: pd.DataFrame, queries: pd.DataFrame, encode: "Callable[[list[str]], Encodings]") -> "_Vectors":
+        """Take the vectors of all that is compared: the identities of texts."""
+        texts = list(dict.fromkeys(map(key, (*queries["query"], *sent["query"]))))
+        return cls({text: place for place, text in enumerate(texts)}, encode(texts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        vectors = self._vectors
+        if isinstance(vectors, Encodings):
+            referred = vectors.referred(slice(None))
+            vectors = vectors[:] if referred is None else referred
+        return _Vectors, (self._places, vectors)
+
+    def __call__(self, texts: list[str]) -> "Encodings | NDArray[Any]":
+        places = [self._places[text] for text in texts]
+        return self._vectors.chosen(places) if isinstance(self._vectors, Encodings) else self._vectors[places]
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparing:
+    """What a setting sent, and what it is compared with."""
+
+    sent: pd.DataFrame
+    queries: pd.DataFrame
+    mechanism: "Mechanism | None"
+    encode: _Vectors
+
+
+def _compared(item: _Comparing) -> pd.DataFrame:
+    return text_similarity(item.sent, item.queries, item.mechanism, item.encode)
+
+
 def text_similarity(
-    sent: pd.DataFrame, queries: pd.DataFrame, mechanism: "Mechanism | None", store: PrivateStore
+    sent: pd.DataFrame,
+    queries: pd.DataFrame,
+    mechanism: "Mechanism | None",
+    encode: "Callable[[list[str]], Encodings | NDArray[Any]]",
 ) -> pd.DataFrame:
     """Return one row of `COLUMNS`; NaN where nothing was sent, or where a measure does not apply."""
     if sent.empty:
         return pd.DataFrame([dict.fromkeys(COLUMNS, np.nan)])
-    row = similarity_and_failures(sent, queries, lambda texts: store.ensure(texts, "query")).iloc[0]
+    row = similarity_and_failures(sent, queries, encode).iloc[0]
     by_query = sent.groupby("qid", sort=False)["query"]
     measured = {
         **{name: float(row[name]) for name in ("jaccard", "sentence_similarity", "verbatim", "any_verbatim")},

@@ -3,19 +3,23 @@
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from quipukit.executors.local import Local
 from quipukit.experiment.cells import SystemCell
 from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
 from quipukit.frames import SCORES
 from quipukit.io.parts import places_of, spans_of
-from quipukit.measures.utility import measure_identities, utility
+from quipukit.measures.plugins import PluginMeasure
+from quipukit.measures.utility import measure_identities, parse_measures, utility
 from quipukit.progress import Progress
+from quipukit.retrieval.base import Scorer
 from quipukit.retrieval.remembered import RememberedScores
-from quipukit.retrieval.rerank import rerank
+from quipukit.retrieval.rerank import reranked
 from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
@@ -78,8 +82,8 @@ class Utility(Stage[SystemCell]):
                 with timer.stage(f"re-ranking ({name})", "documents") as progress:
                     self.score_all(scorer, own.values(), progress)
                 with timer.stage("measuring utility") as progress:
-                    for number, cell in enumerate(cells, 1):
-                        yield cell, self.utility_of(own[cell], cell, scorer)
+                    for number, (cell, scores) in enumerate(self.utilities(own.items(), scorer), 1):
+                        yield cell, scores
                         progress(number, len(cells))
                 return
             parts: dict[SystemCell, list[pd.DataFrame]] = {cell: [] for cell in cells}
@@ -87,8 +91,9 @@ class Utility(Stage[SystemCell]):
                 for span in spans:
                     own = {cell: pool.upto(span.stop) for cell, pool in pools.items()}
                     self.score_all(scorer, own.values())
-                    for cell in cells:
-                        parts[cell].append(self.utility_of(own.pop(cell), cell, scorer, span))
+                    pairs = ((cell, own.pop(cell)) for cell in cells)
+                    for cell, scores in self.utilities(pairs, scorer, span):
+                        parts[cell].append(scores)
                     scorer.forget()
                     progress(span.stop, len(queries))
         for cell in cells:
@@ -112,19 +117,37 @@ class Utility(Stage[SystemCell]):
                 documents.setdefault(str(qid), set()).update(docnos)
         scorer.score_many([(self._texts[qid], sorted(docnos)) for qid, docnos in documents.items()], progress)
 
-    def utility_of(
-        self, pool: pd.DataFrame, cell: SystemCell, scorer: RememberedScores, span: slice | None = None
-    ) -> pd.DataFrame:
-        """Return the utility of one setting's pool (qid, docno): of all judged queries, or of some, by their places."""
-        qrels = self.plan.qrels
+    def utilities(
+        self, pools: Iterable[tuple[SystemCell, pd.DataFrame]], scorer: RememberedScores, span: slice | None = None
+    ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
+        """Yield the utility of the pools (qid, docno) of cells: of all judged queries, or of some, by their places.
+
+        All documents have been scored (`score_all`). Workers get the scores, and measure.
+        """
+        qrels, queries, measures = self.plan.qrels, self.plan.queries, tuple(self.plan.options.measures)
         if span is not None:
             places = places_of(qrels, self.plan.places)
             qrels = qrels[(places >= span.start) & (places < span.stop)]
+            queries = queries.iloc[span]
             if not (qrels["relevance"] > 0).any():
-                return SCORES.empty()  # nothing can be found
-        setting = cell.cell.setting.columns
-        ranked = rerank(pool.assign(**setting), self.plan.queries, self.plan.collection, scorer)
-        return utility(ranked, qrels, self.plan.options.measures, pd.DataFrame([setting]))
+                yield from ((cell, SCORES.empty()) for cell, _ in pools)  # nothing can be found
+                return
+        # A plugin's measures are installed here, and perhaps nowhere else.
+        ours = any(isinstance(one, PluginMeasure) for one in parse_measures(measures))
+        executor = Local() if ours else self.context.executor
+        cells: list[SystemCell] = []
+
+        def items() -> "Iterator[_Measuring]":
+            for cell, pool in pools:
+                cells.append(cell)
+                scores = scorer if executor.in_process else scorer.known(self._batches(pool))
+                yield _Measuring(pool, scores, cell.cell.setting.columns, queries, qrels, measures)
+
+        for number, scores in executor.map(_utility, items()):
+            yield cells[number], scores
+
+    def _batches(self, pool: pd.DataFrame) -> list[tuple[str, list[str]]]:
+        return [(self._texts[str(qid)], docnos.tolist()) for qid, docnos in pool.groupby("qid", sort=False)["docno"]]
 
     def in_order(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Return the utilities of some queries after the other in the order in which queries are judged."""
@@ -135,3 +158,20 @@ class Utility(Stage[SystemCell]):
     @functools.cached_property
     def _texts(self) -> Mapping[str, str]:
         return dict(zip(self.plan.queries["qid"], self.plan.queries["query"], strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Measuring:
+    """The pool of one setting (qid, docno), the scores of its documents, and what it is measured by."""
+
+    pool: pd.DataFrame
+    scorer: Scorer
+    setting: Mapping[str, Any]
+    queries: pd.DataFrame
+    qrels: pd.DataFrame
+    measures: tuple[str, ...]
+
+
+def _utility(item: _Measuring) -> pd.DataFrame:
+    ranked = reranked(item.pool.assign(**item.setting), item.queries, item.scorer)
+    return utility(ranked, item.qrels, item.measures, pd.DataFrame([dict(item.setting)]))
