@@ -11,12 +11,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import coordinator
+from benchmarks.coordinator import DIMENSION, best
 from benchmarks.data import CACHE, ROOT, Skipped, glove, topics
 from benchmarks.table import Line, number, show
 
@@ -30,7 +31,7 @@ FAMILIES = (
     ("AEA",),
     ("FEA",),
 )
-VARIANTS, DIMENSION = 50, 384
+VARIANTS = 50
 CORES = (1, 16, 256)
 LOG = 10_000_000
 NEW_DOCUMENTS = 0.12  # share of the answers that no other variant found: an assumption
@@ -61,7 +62,7 @@ def run(quick: bool) -> list[Line]:
     """Measure the units one after the other, and print them and what follows from them."""
     glove()  # installed here, where a missing file can be told
     costs: dict[str, float] = {}
-    for part in ("obfuscation", "encoding", "retrieval", "log", "coordination"):
+    for part in PARTS:
         costs |= _alone(part, quick)
     lines = [Line(f"{what} (microseconds)", (), 1e6 * cost) for what, cost in costs.items() if what.startswith("per ")]
     lines += [Line(what, (), value) for what, value in costs.items() if not what.startswith("per ")]
@@ -87,16 +88,6 @@ def _alone(part: str, quick: bool) -> dict[str, float]:
     print(f"measured: {part}", flush=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
-
-
-def best(task: Callable[[], Any], rounds: int) -> float:
-    """Return the least processor time of some rounds."""
-    times = []
-    for _ in range(rounds):
-        start = time.process_time()
-        task()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 # --- the units --------------------------------------------------------------------------------------------------------
@@ -185,28 +176,21 @@ def retrieval(quick: bool) -> dict[str, float]:
     return found
 
 
-def log(quick: bool) -> dict[str, float]:
-    """Measure what a row of the log costs beside its encoding: reading, looking up, and ranking by a centroid."""
+def ranking(quick: bool) -> dict[str, float]:
+    """Measure what a worker does with a row of the log and a centroid; and with an answer, and a pooled document."""
     import numpy as np
+    import pandas as pd
 
-    from quipukit.attackers.log import QueryLog
     from quipukit.attackers.ranks import count_better
-    from quipukit.encoders.load import load_encoder
-    from quipukit.encoders.store import EncodingStore
-    from quipukit.experiment.plan import fingerprint
+    from quipukit.experiment.artifacts import encoded
+    from quipukit.measures.utility import utility
+    from quipukit.retrieval.base import Ranking
+    from quipukit.retrieval.fusion import fused_pool
+    from quipukit.retrieval.remembered import GivenScores
+    from quipukit.retrieval.rerank import reranked
 
-    size, centroids = (20_000, 100) if quick else (200_000, 500)
-    texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
-
-    def load() -> None:
-        entries = QueryLog.of(texts)
-        fingerprint([entries.texts, entries.counts.tolist()])
-        with tempfile.TemporaryDirectory() as place:
-            store = EncodingStore(load_encoder("minilm"), Path(place))
-            store.keys(entries.texts, "query")
-
+    rows, centroids, rounds = (10_000, 100, 1) if quick else (40_000, 500, 3)
     rng = np.random.default_rng(1)
-    rows = min(size, 40_000)
     matrix = rng.standard_normal((rows, DIMENSION), np.float32)
     targets = rng.integers(0, rows, centroids)
     own = matrix[targets].astype(np.float64)
@@ -216,62 +200,25 @@ def log(quick: bool) -> dict[str, float]:
         count_better(points, targets, lambda start, stop: matrix[start:stop], rows, own)
 
     rank()
-    return {
-        "per row of the log, read and looked up": best(load, 1 if quick else 3) / size,
-        "per row of the log and centroid, ranked": best(rank, 1 if quick else 3) / (rows * centroids),
+    docnos = [f"{number:07}" for number in range(2000)]
+    sent = pd.DataFrame({"qid": [str(number // VARIANTS) for number in range(20 * VARIANTS)]})
+    sent = sent.assign(mechanism="CMP", parameter="epsilon", value=5.0, query=[f"{n}" for n in range(len(sent))])
+    answers = {
+        text: Ranking([docnos[place] for place in rng.choice(2000, 100, False)], np.empty(0)) for text in sent["query"]
     }
-
-
-def coordination(quick: bool) -> dict[str, float]:
-    """Measure what the coordinator does for what workers encode, search and rank, its scheduler included."""
-    import numpy as np
-
-    from quipukit.attackers.ranks import count_better
-    from quipukit.collections.load import load_collection
-    from quipukit.encoders.base import Encoder
-    from quipukit.encoders.distributed import distributed
-    from quipukit.encoders.store import EncodingStore
-    from quipukit.executors import Dask
-    from quipukit.retrieval.bm25 import BM25
-    from quipukit.retrieval.pool import search_distinct
-
-    class Zeros(Encoder):
-        """Costs nothing itself."""
-
-        name, dimension, fingerprint = "zeros", DIMENSION, hashlib.sha256(b"zeros").hexdigest()
-
-        def pieces(self, texts: Sequence[str], kind: str) -> Iterator[Any]:
-            yield np.arange(len(texts)), np.zeros((len(texts), DIMENSION), np.float32)
-
-    size, rounds = (10_000, 1) if quick else (100_000, 3)
-    texts = [f"{text} {number}" for number, text in enumerate(itertools.islice(itertools.cycle(_log(20_000)), size))]
-    queries, index = _obfuscated(500 if quick else 10_000), BM25.of(load_collection("wordnet"))
-    rng = np.random.default_rng(1)
-    matrix = rng.standard_normal((size, DIMENSION), np.float32)
-    targets = np.arange(1000)  # as few as are sent at all: what they cost the worker is not counted here
-    own = matrix[targets].astype(np.float64)
-    with Dask(workers=1) as executor:
-        encoder = distributed(Zeros(), executor)
-
-        def store() -> None:
-            with tempfile.TemporaryDirectory() as place:
-                EncodingStore(encoder, Path(place)).ensure(texts, "query")
-
-        def search() -> None:
-            search_distinct(queries, index, 100, executor=executor)
-
-        def rank() -> None:
-            count_better(own, targets, lambda start, stop: matrix[start:stop], size, own, executor=executor)
-
-        found = {}
-        for name, task, count in (
-            ("text handed out and saved", store, size),
-            ("query handed out to search, its ranking received", search, len(queries)),
-            ("row of the log sent to be ranked", rank, size),
-        ):
-            task()
-            found[f"per {name}"] = best(task, rounds) / count
-    return found
+    queries = pd.DataFrame({"qid": sent["qid"].unique(), "query": sent["qid"].unique()})
+    pool = fused_pool(sent, answers)
+    scores = GivenScores({qid: {docno: float(place) for place, docno in enumerate(docnos)} for qid in queries["qid"]})
+    qrels = pd.DataFrame({"qid": queries["qid"], "docno": docnos[0], "relevance": 1})
+    bare = pool.drop(columns="fused")
+    return {
+        "per row of the log and centroid, ranked": best(rank, rounds) / (rows * centroids),
+        "per answer, pooled and fused": best(lambda: encoded(fused_pool(sent, answers)), rounds) / (100 * len(sent)),
+        "per pooled document, re-ranked and measured": best(
+            lambda: utility(reranked(bare, queries, scores), qrels, ("nDCG@10", "SetR")), rounds
+        )
+        / len(pool),
+    }
 
 
 def _log(count: int) -> list[str]:
@@ -313,9 +260,14 @@ class Bill:
     coordinator: dict[str, float]
     bytes: float
 
+    @property
+    def serial(self) -> float:
+        """Return what no further worker makes shorter."""
+        return sum(self.coordinator.values())
+
     def seconds(self, cores: int) -> float:
         """Return how long the job takes with so many cores of workers, the coordinator's own not counted."""
-        return sum(self.workers.values()) / cores + sum(self.coordinator.values())
+        return sum(self.workers.values()) / cores + self.serial
 
 
 def bill(job: Job, costs: dict[str, float]) -> Bill:
@@ -323,22 +275,37 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
     settings = costs["settings"] + 2
     sent = job.queries * settings * VARIANTS
     texts = sent * costs["distinct texts among the variants (share)"]
+    pooled = sent * 100 * costs["pooled documents per answer"]
     documents = min(job.documents, NEW_DOCUMENTS * 100 * texts)
     encoded = texts + LOG + documents
+    handed = costs["per text handed out, its vector written by a worker"]
+    parts = 2 * 3 * CORES[-1]  # in which the log is ranked, and looked through for guesses
     return Bill(
         workers={
             "obfuscate": sent * job.words * costs["per obfuscated word, all settings"],
             "encode obfuscated queries": texts * costs["per encoded obfuscated query"],
             "encode the log": LOG * costs["per encoded query of a log"],
             "encode documents": documents * costs[f"per encoded {job.document}"],
-            "search": texts * _search(job, costs),
+            # Settings that different workers search for share no answer.
+            "search": sent * _search(job, costs),
+            "pool and fuse": sent * 100 * costs["per answer, pooled and fused"],
+            "re-rank and measure": pooled * costs["per pooled document, re-ranked and measured"],
             "rank the log": job.queries * settings * LOG * costs["per row of the log and centroid, ranked"],
         },
         coordinator={
-            "read the log": LOG * costs["per row of the log, read and looked up"],
-            "hand out and save texts": encoded * costs["per text handed out and saved"],
-            "hand out searches": texts * costs["per query handed out to search, its ranking received"],
-            "send the log": LOG * costs["per row of the log sent to be ranked"],
+            "read the log, put it into order": LOG * costs["per row of the log, read and put into order"],
+            "look up and hand out the log": LOG * handed,
+            "hand out variants and documents": (texts + documents) * handed,
+            "hand out the ranking of the log": LOG * costs["per row of the log that a worker reads and ranks"]
+            + parts * costs["per task"],
+            "collect and save pools": pooled * costs["per pooled document, found by workers, its pool saved"],
+            "score documents": documents * costs["per document scored by its vector"],
+            "hand out pools to be measured": pooled
+            * costs["per pooled document, scored by BM25, and measured by workers"],
+            "attack": sent * costs["per obfuscated query, attacked by QuIA"],
+            "hand out texts to be compared": sent * costs["per obfuscated query, compared by workers"],
+            "begin these stages": costs["seconds of these stages, per experiment"],
+            "hand out pools for the consensus": pooled * costs["per pooled document, in the consensus; and guesses"],
         },
         bytes=encoded * DIMENSION * 4,
     )
@@ -363,7 +330,8 @@ def markdown(costs: dict[str, float]) -> list[str]:
     for group, title in (("workers", "workers"), ("coordinator", "coordinator, one core")):
         for part in getattr(bills[0], group):
             lines.append(f"| {part} ({title}) | " + " | ".join(in_words(getattr(b, group)[part]) for b in bills) + " |")
-    lines.append("| vectors on the coordinator's disk | " + " | ".join(f"{b.bytes / 1e9:.0f} GB" for b in bills) + " |")
+    lines.append("| **one thread of the coordinator, all** | " + " | ".join(in_words(b.serial) for b in bills) + " |")
+    lines.append("| vectors in the shared folder | " + " | ".join(f"{b.bytes / 1e9:.0f} GB" for b in bills) + " |")
     for cores in CORES:
         lines.append(
             f"| **{cores} core{'s' * (cores > 1)}** | " + " | ".join(in_words(b.seconds(cores)) for b in bills) + " |"
@@ -371,12 +339,16 @@ def markdown(costs: dict[str, float]) -> list[str]:
     return lines
 
 
+PARTS: dict[str, Callable[[bool], dict[str, float]]] = {
+    "obfuscation": obfuscation,
+    "encoding": encoding,
+    "retrieval": retrieval,
+    "ranking": ranking,
+    "log": coordinator.log,
+    "sharing": coordinator.sharing,
+    "stages": coordinator.stages,
+    "scoring": coordinator.scoring,
+}
+
 if __name__ == "__main__":
-    parts: dict[str, Callable[[bool], dict[str, float]]] = {
-        "obfuscation": obfuscation,
-        "encoding": encoding,
-        "retrieval": retrieval,
-        "log": log,
-        "coordination": coordination,
-    }
-    print(json.dumps(parts[sys.argv[1]]("--quick" in sys.argv)))
+    print(json.dumps(PARTS[sys.argv[1]]("--quick" in sys.argv)))

@@ -1,0 +1,193 @@
+"""What the coordinator of a cluster does itself, by the unit: its processor time, with the scheduler in its process.
+
+One worker does the work, in a process of its own, which is not counted. Vectors go through a shared folder.
+"""
+
+import hashlib
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import glove
+
+DIMENSION = 384
+_TOPICS, _SPECS, _DEPTH, _VARIANTS = 20, ("CMP@5", "CMP@10", "CMP@20", "CMP@30", "WBB@10", "AEA@3"), 100, 50
+
+
+def best(task: Callable[[], Any], rounds: int) -> float:
+    """Return the least processor time of some rounds."""
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        task()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def log(quick: bool) -> dict[str, float]:
+    """Measure a row of a long log: read, completed with the originals, hashed, and put into alphabetical order."""
+    from quipukit.attackers import scratch, texts
+    from quipukit.attackers.log import read_log
+    from quipukit.attackers.panel import Panel
+    from quipukit.experiment.plan import log_fingerprint
+
+    size = 20_000 if quick else 1_000_000
+    if quick:  # as a long log is treated
+        scratch.LONG, texts._RUN = 1000, 1000
+    encoder = zeros()
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "log.txt"
+        file.write_text("".join(f"{text}\n" for text in log_texts(size)), encoding="utf-8")
+
+        def read() -> None:
+            entries = read_log(file).completed(["a query that the log does not have"])
+            log_fingerprint(entries)
+            Panel(["QuIA"], entries, encoder=encoder)
+
+        return {"per row of the log, read and put into order": best(read, 1 if quick else 2) / size}
+
+
+def sharing(quick: bool) -> dict[str, float]:
+    """Measure a text that is looked up, handed out and written by a worker; and a row of the log that it ranks."""
+    from quipukit.attackers.bestparts import best_rows_by
+    from quipukit.attackers.ranks import count_better
+    from quipukit.attackers.sharedrows import reading
+    from quipukit.encoders.distributed import distributed_store
+    from quipukit.executors import Dask
+
+    size, rounds = (10_000, 1) if quick else (200_000, 2)
+    texts = list(log_texts(size))
+    places, targets = np.arange(size), np.arange(100)
+    with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=place) as executor:
+        store = distributed_store(zeros(), executor)
+        numbers = itertools.count()
+
+        def write() -> None:
+            own = next(numbers)
+            store.shared.ensure([f"{text} {own}" for text in texts], "query")
+
+        write()
+        naming = best(lambda: [f"{text} 1" for text in texts], rounds)
+        seconds = {"per text handed out, its vector written by a worker": (best(write, rounds) - naming) / size}
+        vectors = store.shared.ensure([f"{text} 0" for text in texts], "query")
+        own = np.random.default_rng(1).standard_normal((len(targets), DIMENSION))
+
+        def rank() -> None:
+            way = reading(vectors, places, lambda start, stop: vectors[start:stop], executor)
+            count_better(own, way.numbers(targets), way.read, size, own, executor=executor)
+            best_rows_by(executor, own, way, places, 1)
+
+        rank()
+        seconds["per row of the log that a worker reads and ranks"] = best(rank, rounds) / size
+        few = 20 if quick else 300
+        list(executor.map(abs, range(few)))
+        seconds["per task"] = best(lambda: list(executor.map(abs, range(few))), rounds) / few
+        return seconds
+
+
+def stages(quick: bool) -> dict[str, float]:
+    """Measure the stages of an experiment on the built-in collection: searching, measuring, comparing texts.
+
+    With few variants and with many: what one more costs, and what an experiment costs whatever its size.
+    """
+    from quipukit.collections.load import load_collection
+    from quipukit.executors import Dask
+    from quipukit.experiment.stages import text_similarity
+    from quipukit.retrieval.bm25 import BM25
+
+    BM25.of(load_collection("wordnet"))  # built before, as that of 8.8 million passages would be
+    text_similarity.similarity_encoder = lambda attacking: attacking  # what a model costs its worker is known already
+    with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=Path(place) / "shared") as executor:
+        _staged(Path(place) / "warm", 2, executor)
+        few, many = (_staged(Path(place) / str(n), n, executor) for n in ((2, 3) if quick else (10, _VARIANTS)))
+    slopes = {
+        (stage, unit): max(0.0, (many[stage] - few[stage]) / (many[unit] - few[unit])) for stage, unit in _UNITS.items()
+    }
+    fixed = sum(max(0.0, few[stage] - slope * few[unit]) for (stage, unit), slope in slopes.items())
+    return {
+        "per pooled document, found by workers, its pool saved": slopes["retrieve", "pooled"],
+        "per pooled document, scored by BM25, and measured by workers": slopes["utility", "pooled"],
+        "per obfuscated query, attacked by QuIA": slopes["attack", "sent"],
+        "per obfuscated query, compared by workers": slopes["text_similarity", "sent"],
+        "per pooled document, in the consensus; and guesses": slopes["need", "pooled"],
+        "pooled documents per answer": many["pooled"] / (many["sent"] * _DEPTH),
+        "seconds of these stages, per experiment": fixed,
+    }
+
+
+_UNITS = {"retrieve": "pooled", "utility": "pooled", "attack": "sent", "text_similarity": "sent", "need": "pooled"}
+
+
+def _staged(folder: Path, n: int, executor: Any) -> dict[str, float]:
+    """Run the stages of an experiment; return how long the coordinator computed for each, and how much there was."""
+    from quipukit.experiment.artifacts import Artifacts
+    from quipukit.experiment.grid import expand
+    from quipukit.experiment.inputs import Objects, resolve
+    from quipukit.experiment.options import Options
+    from quipukit.experiment.pipeline import Pipeline
+    from quipukit.experiment.stages.base import Context
+    from quipukit.progress import ProgressListener, StageTimer
+
+    options = Options(
+        specs=tuple(expand(_SPECS, (), ())),
+        n=n,
+        topics=_TOPICS,
+        depth=_DEPTH,
+        systems=(("bm25", "bm25"),),
+        attackers="QuIA",
+        log_sample=1000,
+        growth=False,
+    )
+    plan = resolve(options, Objects(encoder=zeros(), vectors=glove()))
+    pipeline = Pipeline(Context(plan, Artifacts(folder), StageTimer(ProgressListener()), executor))
+    pipeline.obfuscate.run()
+    spent: dict[str, float] = {"sent": sum(map(pipeline.obfuscate.variants, plan.cells))}
+    for name in _UNITS:
+        start = time.process_time()
+        getattr(pipeline, name).run()
+        spent[name] = time.process_time() - start
+    spent["pooled"] = sum(pipeline.retrieve.documents_pooled(cell) * len(plan.queries) for cell in plan.cells)
+    return spent
+
+
+def scoring(quick: bool) -> dict[str, float]:
+    """Measure a pooled document that is scored by its vector, as the user's re-ranker does."""
+    from quipukit.encoders.base import similarities
+
+    rows = np.random.default_rng(1).standard_normal((2000 if quick else 50_000, DIMENSION), np.float32)
+    return {
+        "per document scored by its vector": best(
+            lambda: similarities(rows[0], rows[np.arange(len(rows))], "cosine"), 3
+        )
+        / len(rows)
+    }
+
+
+def zeros() -> Any:
+    """Return an encoder that costs nothing itself."""
+    from quipukit.encoders.base import Encoder
+
+    class Zeros(Encoder):
+        """Its vectors are not zero, so that they can be compared; but they are all the same."""
+
+        name, dimension, fingerprint = "zeros", DIMENSION, hashlib.sha256(b"zeros").hexdigest()
+
+        def pieces(self, texts: Sequence[str], kind: str) -> Iterator[Any]:
+            yield np.arange(len(texts)), np.ones((len(texts), DIMENSION), np.float32)
+
+    return Zeros()
+
+
+def log_texts(count: int) -> Iterator[str]:
+    """Iterate over distinct texts of the length that queries have."""
+    from quipukit.collections.wordnet_glosses import WordNetGlosses
+
+    whole = WordNetGlosses().query_log()
+    some = [whole[place * len(whole) // 20_000] for place in range(20_000)]
+    for number, text in enumerate(itertools.islice(itertools.cycle(some), count)):
+        yield f"{text} {number}"
