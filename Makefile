@@ -21,7 +21,7 @@ TEST_STAMP := $(VENV)/.stamp-test
 .DEFAULT_GOAL := help
 # Two installs into one environment must not run at once, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help demo quick test lint format bench reproduce trust clean
+.PHONY: help demo quick test lint format docs bench reproduce trust clean
 
 help:
 	@echo "make demo       set up and run a small experiment on the built-in collection, with its report"
@@ -29,6 +29,7 @@ help:
 	@echo "make test       set up, lint, check types and imports, and run the tests: some minutes, before a merge"
 	@echo "make lint       the checks of 'make test' without the tests"
 	@echo "make format     let ruff lay out the code and fix what it can"
+	@echo "make docs       build the documentation site into docs/build; a warning is an error"
 	@echo "make bench      measure speed side by side with other software"
 	@echo "make reproduce  compare with the published data, where it is present"
 	@echo "make trust      all tests, the slow ones too, with many more examples"
@@ -62,6 +63,11 @@ format: $(TEST_STAMP)
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
+docs: $(TEST_STAMP)
+	@echo "==> documentation (Sphinx)"
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/build/trees docs docs/build/html
+	@echo "docs/build/html/index.html"
+
 bench: $(TEST_STAMP)
 	@echo "==> benchmarks"
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -80,7 +86,7 @@ trust: $(TEST_STAMP)
 
 clean:
 	@echo "==> removing caches and build results"
-	@rm -rf build dist .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf build dist docs/build .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV_STAMP):
@@ -92,7 +98,7 @@ $(VENV_STAMP):
 
 $(CORE_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
 	@echo "==> installing quipukit (some minutes the first time)"
-	@$(call install,.)
+	@$(call install,.[encoders])
 
 $(TEST_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
 	@echo "==> installing quipukit and what its tests need (some minutes the first time)"

