@@ -21,7 +21,7 @@ TEST_STAMP := $(VENV)/.stamp-test
 .DEFAULT_GOAL := help
 # Two installs into one environment must not run at once, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help demo quick test lint format docs bench reproduce trust clean
+.PHONY: help demo quick test lint format docs slim bench reproduce trust clean
 
 help:
 	@echo "make demo       set up and run a small experiment on the built-in collection, with its report"
@@ -30,6 +30,7 @@ help:
 	@echo "make lint       the checks of 'make test' without the tests"
 	@echo "make format     let ruff lay out the code and fix what it can"
 	@echo "make docs       build the documentation site into docs/build; a warning is an error"
+	@echo "make slim       install the wheel without torch outside the tree, and try it; with the oldest versions, too"
 	@echo "make bench      measure speed side by side with other software"
 	@echo "make reproduce  compare with the published data, where it is present"
 	@echo "make trust      all tests, the slow ones too, with many more examples"
@@ -67,6 +68,9 @@ docs: $(TEST_STAMP)
 	@echo "==> documentation (Sphinx)"
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/build/trees docs docs/build/html
 	@echo "docs/build/html/index.html"
+
+slim: $(TEST_STAMP)
+	@for kind in slim oldest sdist; do $(BIN)/python -m tests.packaging.install $$kind || exit 1; done
 
 bench: $(TEST_STAMP)
 	@echo "==> benchmarks"
