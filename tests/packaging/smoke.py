@@ -18,9 +18,11 @@ def main() -> None:
     """Run each part on little data."""
     inside = Path(qk.__file__).resolve()
     assert "site-packages" in inside.parts, f"this is the tree, not an installation: {inside}"
-    sent = qk.obfuscate(QUERIES, ["CMP@10", "TEM@2", "CusText@5", "AEA@3", "Cover@50"], n=2, seed=7)
-    assert set(sent["mechanism"]) == {"CMP", "TEM", "CusText", "AEA", "Cover"}
+    sent = qk.obfuscate(QUERIES, ["CMP@10", "TEM@2", "CusText@5", "AEA@3"], n=2, seed=7)
+    assert set(sent["mechanism"]) == {"CMP", "TEM", "CusText", "AEA"}
     collection = qk.load_collection("wordnet")
+    # A query of the pool; others are placed by MiniLM.
+    assert len(qk.obfuscate(collection.query_log()[:1], ["Cover@50"], seed=7)) >= 50
     queries = collection.queries().head(3)
     hidden = qk.obfuscate(queries, ["CMP@10"], n=2, seed=7)
     run = qk.retrieve(hidden, collection, "bm25", depth=5)
