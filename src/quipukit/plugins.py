@@ -22,7 +22,11 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from quipukit.errors import ResourceError
+
 Loader = Callable[[], Any]
+
+_LONGEST = 200  # characters of somebody else's message
 
 _added: dict[str, dict[str, Loader]] = {}
 
@@ -55,8 +59,21 @@ def _installed(group: str, taken: tuple[tuple[str, str], ...]) -> Mapping[str, L
         elif len(entries) > 1:  # neither has the better claim
             warnings.warn(f"the plugins {names} are ignored: they share a name; uninstall all but one.", stacklevel=3)
         else:
-            chosen.update((entry.name, entry.load) for entry in entries)
+            chosen.update((entry.name, functools.partial(_load, entry)) for entry in entries)
     return chosen
+
+
+def _load(entry: EntryPoint) -> Any:
+    """Load what an entry point names; whatever goes wrong while its module is imported is said in one line."""
+    try:
+        return entry.load()
+    except Exception as fault:  # a module of somebody else's may raise anything
+        package = entry.dist.name if entry.dist is not None else entry.module
+        reason = next(iter(str(fault).strip().splitlines()), "")
+        raise ResourceError(
+            f"the plugin {entry.name!r} ({entry.value}) cannot be loaded: {type(fault).__name__}"
+            f"{f': {reason[:_LONGEST]}' if reason else ''}; repair or uninstall the package {package}."
+        ) from fault
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from quipukit.errors import SpecError
+from quipukit.errors import ResourceError, SpecError
 from quipukit.plugins import Loader, fold, plugins
 
 if TYPE_CHECKING:
@@ -122,6 +122,14 @@ def canonical_name(name: str) -> str:
 def mechanism_class(name: str) -> "type[Mechanism]":
     """Return the class behind a name."""
     cls: type[Mechanism] = MECHANISMS.load(name)
+    # By its name: the class itself stands above this module, and would be imported with it.
+    bases = getattr(cls, "__mro__", ())
+    if not any((base.__module__, base.__name__) == ("quipukit.mechanisms.base", "Mechanism") for base in bases):
+        found = cls.__name__ if isinstance(cls, type) else type(cls).__name__  # type: ignore[redundant-expr]
+        raise ResourceError(
+            f"the plugin {name!r} gives no mechanism (found {found}); it must be a class that inherits "
+            "quipukit.mechanisms.base.Mechanism."
+        )
     return cls
 
 

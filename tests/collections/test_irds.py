@@ -1,6 +1,7 @@
 """The adapter to ir_datasets, against its own API: datasets are registered from local files, nothing is fetched."""
 
 import datetime
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from quipukit.collections.irds import IrDataset, log_queries
 from quipukit.collections.load import load_collection
 from quipukit.errors import InputError, QrelsWarning, ResourceError
+from tests.cli.test_cli import run
 
 
 class Local:
@@ -179,3 +181,50 @@ def test_a_home_that_cannot_be_written_says_the_fix(tmp_path: Path) -> None:
     environment = {**os.environ, "IR_DATASETS_HOME": str(tmp_path / "file" / "data")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert "ResourceError: ir_datasets cannot provide irds:vaswani" in done.stderr and "IR_DATASETS_HOME" in done.stderr
+
+
+def test_offline_the_error_is_one_short_line(irds: Any, register: Any, tmp_path: Path, capfd: Any) -> None:
+    import requests
+
+    hosts = ["trec.example.org", "mirror.example.org"]
+    faults = [requests.ConnectionError(f"HTTPConnectionPool(host='{h}'): Failed to resolve '{h}'" * 9) for h in hosts]
+
+    class Unreachable(Local):
+        def stream(self) -> BinaryIO:
+            irds.log.easy().info(f"download error: {faults[0]}. Retrying from start.")
+            irds.log.easy().warn(f"Download failed: {faults[0]}")
+            irds.log.easy().info("something else")
+            raise RuntimeError("All download sources failed", list(zip(hosts, faults, strict=True)))
+
+    register("quipukit-far", irds.formats.TsvDocs(Unreachable(tmp_path)))
+    with pytest.raises(ResourceError) as caught:
+        list(load_collection("irds:quipukit-far").documents())
+    message = str(caught.value)
+    assert message.startswith(
+        "ir_datasets cannot provide irds:quipukit-far: trec.example.org and mirror.example.org can"
+    )
+    assert "IR_DATASETS_HOME" in message and len(message) < 250 and "\n" not in message
+    said = capfd.readouterr().err
+    assert "something else" in said and "ownload" not in said
+
+
+@pytest.mark.heavy
+def test_a_query_log_by_its_id_attacks(irds: Any, register: Any, tmp_path: Path) -> None:
+    class Log(irds.formats.BaseQlogs):  # type: ignore[misc, name-defined]
+        def qlogs_iter(self) -> Iterator[Asked]:
+            for query in ("how tumors grow", "weather tomorrow", "weather tomorrow", "cheap flights"):
+                yield Asked("u", "1", query, datetime.datetime(2006, 3, 1))
+
+        def qlogs_cls(self) -> type:
+            return Asked
+
+    register("quipukit-aol", Log(), corpus(irds, tmp_path / "docs.tsv"))  # in the shape of aol-ia
+    collection = load_collection("irds:quipukit-aol")
+    assert collection.log_name == "irds:quipukit-aol" and len(collection.query_log()) == 4
+    file = tmp_path / "sent.csv"
+    file.write_text("id,text,obfuscatedText,mechanism,epsilon\n1,how tumors grow,tumors grow,CMP,5\n")
+    done = run("attack", str(file), "--log", "irds:quipukit-aol", "--attackers", "Lexical", "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["log_size"], facts["in_log"], facts["injected"]) == (3, 1, 0)
+    assert facts["settings"][0]["P@1"] == 1.0

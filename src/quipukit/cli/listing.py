@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_json, print_table
+from quipukit.cli.console import plain, print_json, print_table, say
 from quipukit.cli.vectors import shape_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def list_all(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) 
     from quipukit.vectors.sources import load_vectors
 
     default = load_vectors()
-    mechanisms = [_describe(name, default) for name in mechanism_names()]
+    mechanisms = _described(mechanism_names(), default)
     vectors = [{"name": name, "about": about} for name, about in _vectors()]
     others = {"encoders": _encoders(), "retrievers": _retrievers(), "collections": _collections()}
     if as_json:
@@ -93,6 +93,18 @@ def _collections() -> list[dict[str, str]]:
         {"name": "irds:ID", "about": "any collection of ir_datasets (extra `datasets`)"},
         {"name": "FOLDER", "about": "docs.tsv[.gz] or docs.jsonl[.gz], topics.tsv, qrels.txt"},
     ]
+
+
+def _described(names: list[str], vectors: "Vectors") -> list[dict[str, Any]]:
+    from quipukit.errors import ResourceError
+
+    rows = []
+    for name in names:
+        try:
+            rows.append(_describe(name, vectors))
+        except ResourceError as fault:  # a plugin that cannot be loaded must not hide the others
+            say(f"warning: {fault}")
+    return rows
 
 
 def _describe(name: str, vectors: "Vectors") -> dict[str, Any]:

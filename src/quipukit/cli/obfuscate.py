@@ -32,6 +32,7 @@ Examples:
   quipukit obfuscate "how tumor grows" -m VickreyMhl -e 12.5 -n 20
   quipukit obfuscate "how tumor grows" -m CMP -m "CusText(k=20)" -e 5 10 --seed 7 --json
   quipukit obfuscate --queries topics.tsv -m CMP -e 1 5 10 -n 50 -o obfuscated.csv
+  quipukit obfuscate --queries topics.tsv -m CMP -e 1 5 10 -n 50 --layout pypantera -o results/
   quipukit obfuscate --collection wordnet -m TEM -e 2 -n 10 -o obfuscated.csv
   quipukit obfuscate - < queries.txt          (one query per line; keeps them out of the process list)
 """
@@ -59,18 +60,27 @@ def obfuscate(
     pool: str | None = typer.Option(None, help=f"{POOL_HELP} [wordnet]"),
     partition: Path | None = typer.Option(None, help=PARTITION_HELP),
     output: Path | None = typer.Option(None, "-o", "--output", help="Write to a .csv, .tsv, .jsonl or .parquet file."),
+    layout: str = typer.Option(
+        "quipukit",
+        help="Layout of the output: quipukit; or pypantera, dp-comet, geco, which hold the originals too (a file, or a "
+        "folder with one file per setting).",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     as_tsv: bool = typer.Option(False, "--tsv", help="Print tab-separated rows."),
 ) -> None:
     """Obfuscate a query, or a file of queries, with one or more mechanisms."""
     from quipukit.frames import queries_frame
+    from quipukit.io.layouts import OWN, check_layout
     from quipukit.io.obfuscated import with_budget, write_obfuscated
     from quipukit.io.tables import FORMATS
     from quipukit.obfuscation import bind, obfuscate_with_notes
     from quipukit.vectors.sources import load_vectors
 
     asked = queries_of(query, queries, collection)
-    if output is not None and output.suffix not in FORMATS:
+    check_layout(layout)
+    if layout != OWN and output is None:
+        raise InputError(f"--layout {layout} is the layout of a file; name it with -o.")
+    if output is not None and output.suffix not in FORMATS and (layout == OWN or output.suffix):
         raise InputError(f"{output}: cannot tell the format; end the name in {', '.join(FORMATS)}.")
     specs = _specs(mechanism or [_DEFAULT], epsilon)
     named = vectors is not None or vocabulary_filter is not None
@@ -88,8 +98,10 @@ def obfuscate(
     table = done.table
     spent = Spent(mechanisms, queries_frame(asked), n, seed, noise)
     if output is not None:
-        write_obfuscated(table, output)
+        write_obfuscated(table, output, layout, asked)
         say(f"wrote {len(table):,} obfuscated queries to {output}")
+        if layout != OWN:
+            say(f"warning: {output} holds the original queries in the column 'text'; keep it on your side")
         for line in spent.lines():
             say(line)
     elif as_json:

@@ -13,6 +13,8 @@ from quipukit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from quipukit.io.ir_metadata import Stage
+
 
 def retrieve(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
@@ -33,6 +35,8 @@ def retrieve(
 ) -> None:
     """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.
 
+    Beside each run stands what it was made with, by the ir_metadata schema (RUN.ir-metadata.yml).
+
     \b
     Examples:
       quipukit retrieve obfuscated.csv -o runs/
@@ -41,6 +45,7 @@ def retrieve(
     """
     from quipukit.collections.load import load_collection
     from quipukit.frames import SETTING
+    from quipukit.io.ir_metadata import Stage
     from quipukit.io.obfuscated import read_obfuscated
     from quipukit.io.queries import read_queries
     from quipukit.io.trec import check_ids
@@ -80,16 +85,24 @@ def retrieve(
         if not set(table["qid"]) <= set(asked["qid"]):
             sending["originals"] = None
         say(f"over the network: {sent_in_words(sending)}")
+    searched = Stage(spec.retriever_name, spec.retriever_name, {"depth": depth})
     if scorer is None:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show, queries=asked, send_originals=send_originals)
         _write(run.assign(qid=_numbered(run)), output, names, list(dict.fromkeys(_numbered(table))))
+        _describe(table, output, names, documents.name, [searched])
         return
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
     with progress("re-ranking") as show:
         ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
     _write(ranked, output, names, asked_ids)
+    stages = [
+        searched,
+        Stage("pool", "union of the lists of all variants"),
+        Stage(spec.reranker_name, spec.reranker_name, reranks="pool"),
+    ]
+    _describe(table, output, names, documents.name, stages)
     distinct, total = len(rankings), len(table)
     say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
 
@@ -112,3 +125,17 @@ def _write(run: "pd.DataFrame", folder: Path, names: dict[Setting, str], asked: 
     say(f"wrote {len(names)} run(s) to {folder}")
     if nothing:
         say(f"note: nothing at all was found by {', '.join(nothing)}")
+
+
+def _describe(
+    table: "pd.DataFrame", folder: Path, names: dict[Setting, str], collection: str, stages: "Sequence[Stage]"
+) -> None:
+    """Write beside every run what it was made with; the variants come first."""
+    from quipukit.frames import SETTING
+    from quipukit.io.ir_metadata import Metadata, Stage, sidecar_of
+
+    counts = table.groupby([*SETTING, "qid"], observed=True).size().groupby(list(SETTING), observed=True).max()
+    for setting, name in names.items():
+        obfuscation = Stage("obfuscation", name, {"variants": int(counts[setting])})
+        metadata = Metadata(name, [obfuscation, *stages], collection, command="quipukit retrieve")
+        metadata.write(sidecar_of(folder / f"{name}.trec"))

@@ -12,6 +12,8 @@ import functools
 import hashlib
 import itertools
 import json
+import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +28,7 @@ PREFIX = "irds:"
 # How many documents go into the fingerprint beside the corpus' id and size.
 SAMPLE = 1_000
 
+_LONGEST = 200  # characters of somebody else's message
 _QUERY_FIELDS = ("query", "title", "text")
 # What is not text to search in: addresses, dates, and the page before its mark-up was taken out.
 _NO_TEXT = ("url", "date", "marked_up_doc", "http_headers", "content_type")
@@ -47,6 +50,7 @@ class IrDataset(Collection):
         self._dataset = _load(id)
         self._id = id
         self.name = PREFIX + id
+        self.log_name = self.name if self._dataset.has_qlogs() else None
         if not self._dataset.has_docs():
             raise InputError(f"{self.name} has no documents; choose one that has: `ir_datasets list` shows all ids.")
 
@@ -92,6 +96,10 @@ class IrDataset(Collection):
         table = pd.DataFrame([(j.query_id, j.doc_id, j.relevance) for j in judged], columns=list(QRELS.columns))
         return qrels_frame(table, self.name)
 
+    def query_log(self) -> Sequence[str]:
+        """Return the queries of the dataset's own log, as AOL-IA has one; each as often as it was asked."""
+        return super().query_log() if self.log_name is None else list(log_queries(self._id))
+
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents, from the store that ir_datasets keeps on disk (built on first use)."""
         text = _text_of(self._dataset.docs_cls())
@@ -136,13 +144,42 @@ def _load(id: str) -> Any:
 def _understood(name: str) -> Iterator[None]:
     """Turn what goes wrong while data is fetched or read (no network, no license, a full disk) into one line."""
     try:
-        yield
+        with _quiet_retries():
+            yield
     except (OSError, RuntimeError, EOFError) as fault:
+        if hosts := _unreachable(fault):
+            raise ResourceError(
+                f"ir_datasets cannot provide {name}: {hosts} cannot be reached; fetch it once where there is a "
+                "network, and set IR_DATASETS_HOME to the folder that holds it."
+            ) from None
         reason = next(iter(str(fault).strip().splitlines()), type(fault).__name__)
         raise ResourceError(
-            f"ir_datasets cannot provide {name} ({reason}); see its documentation, or set IR_DATASETS_HOME to a folder "
-            "for its data."
+            f"ir_datasets cannot provide {name} ({reason[:_LONGEST]}); see its documentation, or set IR_DATASETS_HOME "
+            "to a folder for its data."
         ) from None
+
+
+@contextlib.contextmanager
+def _quiet_retries() -> Iterator[None]:
+    """Leave out what ir_datasets says of every attempt at a download: how it ended is said once."""
+    logger = logging.getLogger("ir_datasets")
+    logger.addFilter(_is_no_retry)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_is_no_retry)
+
+
+def _is_no_retry(record: logging.LogRecord) -> bool:
+    return not record.getMessage().casefold().startswith(("download error", "download failed"))
+
+
+def _unreachable(fault: BaseException) -> str:
+    """Return the hosts that an error of a download names, if it is that they did not answer; else nothing."""
+    text = repr(fault.args)
+    signs = ("Failed to resolve", "Failed to establish", "Max retries exceeded", "timed out", "Connection refused")
+    hosts = dict.fromkeys(re.findall(r"host=\\*'([\w.-]+?)\\*'", text))
+    return " and ".join(hosts) if any(sign in text for sign in signs) else ""
 
 
 def _stream(name: str, start: Callable[[], Iterable[Any]]) -> Iterator[Any]:

@@ -1,27 +1,24 @@
-"""Obfuscated queries as files: our own layout, and the published one, which holds the originals too."""
+"""Obfuscated queries as files: our own layout, and the published ones, which hold the originals too."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from quipukit.errors import FileError
-from quipukit.frames import OBFUSCATED, QUERIES, SETTING, noise_of
-from quipukit.io.queries import RENAMED
+from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Queries, noise_of
+from quipukit.io.layouts import OWN, from_foreign, is_foreign, one_spelling, write_foreign
 from quipukit.io.reading import file_kind
-from quipukit.io.tables import FORMATS, Pathish, as_table, check_cells, checked_table, read_table, write_table
+from quipukit.io.tables import FORMATS, Pathish, as_table, checked_table, read_table, write_table
 from quipukit.settings import shares_budget
-
-_PUBLISHED = ("id", "text", "obfuscatedText", "mechanism")
 
 
 def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read obfuscated queries, a file or a folder of files; return them and the originals in the same file.
 
-    Our own layout carries no originals, so that the second table is empty. The published one
-    (id, text, obfuscatedText, mechanism, epsilon or level) does. The first table has the columns ``n`` and ``noise``
-    where files have them; for rows of files that do not say, they are 0 and "unknown".
+    Our own layout carries no originals, so that the second table is empty. The published ones do: those of QuIPU,
+    pyPANTERA, DP-COMET and GECO (`quipukit.io.layouts`), told by their columns, in any order. The first table has the
+    columns ``n`` and ``noise`` where files have them; for rows of files that do not say, they are 0 and "unknown".
     """
     path = Path(path)
     if not path.exists():
@@ -33,19 +30,28 @@ def read_obfuscated(path: Pathish) -> tuple[pd.DataFrame, pd.DataFrame]:
     obfuscated = pd.concat([part for part, _ in parts], ignore_index=True)
     if obfuscated.duplicated(list(OBFUSCATED.key)).any():
         raise FileError(f"{path}: two of its files hold the same setting of the same query; keep one of them.")
-    originals = pd.concat([queries for _, queries in parts], ignore_index=True).drop_duplicates()
+    originals = pd.concat([queries for _, queries in parts], ignore_index=True)
+    originals = one_spelling(originals.drop_duplicates())
     if originals.duplicated(list(QUERIES.key)).any():
         raise FileError(f"{path}: two originals have the same id; give every query one id, in all files.")
     return as_table(path, lambda: OBFUSCATED.check(obfuscated)), as_table(path, lambda: QUERIES.check(originals))
 
 
-def write_obfuscated(obfuscated: pd.DataFrame, path: Pathish) -> None:
+def write_obfuscated(
+    obfuscated: pd.DataFrame, path: Pathish, layout: str = OWN, queries: "Queries | None" = None
+) -> None:
     """Write obfuscated queries by the ending of the path, complete or not at all.
 
     Beside the columns of the table stand n, whether the noise is independent or common, and, where the parameter is an
     epsilon, the composed budget: n * epsilon, unless the variants share it. The file is what crosses the trust
     boundary: it holds these columns and nothing else.
+
+    ``layout`` is "pypantera", "dp-comet" or "geco" for a file, or a folder of files, as those projects read it. Such a
+    file holds the originals too, which are given as ``queries``: it must not leave the user's side.
     """
+    if layout != OWN:
+        write_foreign(obfuscated, path, layout, queries)
+        return
     write_table(with_budget(obfuscated), path)
 
 
@@ -68,22 +74,9 @@ def with_budget(obfuscated: pd.DataFrame) -> pd.DataFrame:
 
 def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     frame = read_table(path)
-    if not {"obfuscatedText", "mechanism"} & set(frame.columns):
+    if is_foreign(frame):
+        return from_foreign(path, frame)
+    if "mechanism" not in frame.columns:
         # Not what is found: the first line of a file of plain queries may be one of them.
         raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
-    if "obfuscatedText" not in frame.columns:
-        return checked_table(path, OBFUSCATED, frame), QUERIES.empty()
-    missing = [column for column in _PUBLISHED if column not in frame.columns]
-    parameter = next((name for name in ("epsilon", "level", "window") if name in frame.columns), None)
-    if missing or parameter is None:
-        wanted = missing[0] if missing else "epsilon' or 'level"
-        raise FileError(f"{path}: column '{wanted}' is missing; the published layout has {', '.join(_PUBLISHED)}.")
-    check_cells(path, frame, {**dict.fromkeys(_PUBLISHED, "text"), parameter: "number"})
-    settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
-    rows = pd.DataFrame({"qid": frame["id"], "query": frame["obfuscatedText"], **settings, "variant": 0})
-    if "noise" in frame.columns:
-        rows["noise"] = frame["noise"]
-    obfuscated = as_table(path, lambda: OBFUSCATED.typed(rows))  # where 1 and "1" are one id, and 5 and 5.0 one value
-    obfuscated["variant"] = obfuscated.groupby([*SETTING, "qid"]).cumcount()
-    originals = frame[["id", "text"]].rename(columns=RENAMED).drop_duplicates()
-    return obfuscated, as_table(path, lambda: QUERIES.typed(originals))
+    return checked_table(path, OBFUSCATED, frame), QUERIES.empty()
