@@ -51,6 +51,12 @@ class Spec:
     def __repr__(self) -> str:
         return self.family if self.value is None else f"{self.family}@{format_value(self.value)}"
 
+    def _repr_html_(self) -> str:
+        from quipukit.richtext import block
+
+        options = {name: repr(value) for name, value in self.options}
+        return block(self, options if self.value is None else {**options, "parameter": self.value})
+
 
 def spec(text: "str | Spec") -> Spec:
     """Parse a spec such as ``CMP@10`` or ``CusText(k=20, mapping='topk')@10``.

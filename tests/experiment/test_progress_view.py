@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quipukit.experiment import progress_view
+from quipukit.experiment.progress_view import ProgressView
 from quipukit.progress import Progress, ProgressListener
 from tests.experiment import tiny
 from tests.experiment.conftest import SMALL
@@ -59,14 +59,48 @@ def test_a_terminal_shows_the_stages(again: Callable[..., None], monkeypatch: py
     assert "obfuscating" in screen.getvalue() and "\x1b[" in screen.getvalue()
 
 
-def test_a_notebook_shows_the_stages(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    stderr = shown_on(io.StringIO(), monkeypatch)
+class Cell:
+    """The output of a notebook's cell: what is displayed stays there, and can be displayed again in its place."""
+
+    def __init__(self) -> None:
+        self.shown: list[list[str]] = []
+
+    def display(self, page: str, display_id: bool = False) -> "SimpleNamespace":
+        assert display_id, "or it could not be updated"
+        states = [page]
+        self.shown.append(states)
+        return SimpleNamespace(update=states.append)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """Run the test as in a notebook, without ipywidgets."""
+    cell = Cell()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
-    monkeypatch.setattr(progress_view, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=cell.display))
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    return cell
+
+
+def test_a_notebook_shows_the_stages(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch, cell: Cell) -> None:
+    stderr = shown_on(io.StringIO(), monkeypatch)
     again(progress=False)
-    assert stderr.getvalue() == ""
+    assert not cell.shown
     again()
-    assert "obfuscating: " in stderr.getvalue() and "\x1b[" not in stderr.getvalue()
+    assert any("obfuscating: " in states[-1] for states in cell.shown)
+    assert "obfuscating" not in stderr.getvalue(), "once, and where the person looks"
+
+
+def test_a_bar_in_a_notebook_is_plain_html_and_ends_with_the_time(cell: Cell) -> None:
+    with ProgressView() as view:
+        report = view.stage("<encoding>", "texts")
+        for done in range(101):
+            report(done, 100)
+    (states,) = cell.shown
+    assert 'value="0.0000"' in states[0] and 'value="1.0000"' in states[-2]
+    assert len(states) < 20, "not once for every text"
+    assert "<progress" not in states[-1] and states[-1].endswith("s</div>")
+    assert all("&lt;encoding&gt;" in state for state in states)
 
 
 def test_a_watch_is_told_instead(again: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:

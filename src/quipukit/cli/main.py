@@ -14,6 +14,7 @@ from quipukit import __version__
 from quipukit.cli import (
     attack,
     audit,
+    card,
     compare,
     cover,
     demo,
@@ -56,6 +57,7 @@ app.command("utility")(utility.utility)
 app.command("attack")(attack.attack)
 app.command("identify")(identify.identify)
 app.command("audit")(audit.audit)
+app.command("card")(card.card)
 app.command("similarity")(similarity.similarity)
 app.command("score")(score.score)
 app.command("list")(listing.list_all)

@@ -35,7 +35,7 @@ def retrieve(
 ) -> None:
     """Send obfuscated queries to a search system, pool the answers, and re-rank them with the original query.
 
-    Beside each run stands what it was made with, by the ir_metadata schema (RUN.ir-metadata.yml).
+    Beside each run stands what it was made with, by the ir_metadata schema (ir-metadata/RUN.yml).
 
     \b
     Examples:

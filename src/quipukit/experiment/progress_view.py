@@ -1,15 +1,16 @@
-"""The stages of an experiment as they run: bars on a terminal, plain lines elsewhere; all on stderr."""
+"""The stages of an experiment as they run: bars on a terminal and in a notebook, plain lines on stderr elsewhere."""
 
 import sys
 import time
-from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 
 from quipukit.progress import Progress, ProgressListener
+from quipukit.richtext import escaped
 from quipukit.terminal import say, visible
 
 _LINE_SECONDS = 10.0
+_FRAME_SECONDS = 0.2
 
 
 def in_notebook() -> bool:
@@ -32,8 +33,7 @@ class ProgressView(ProgressListener):
         self._current: _Stage | None = None
 
     def __enter__(self) -> Self:
-        # In a notebook rich needs ipywidgets to draw; without them lines will do.
-        if sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None):
+        if sys.stderr.isatty():
             self._bars = _bars()
             self._bars.start()
         return self
@@ -50,7 +50,10 @@ class ProgressView(ProgressListener):
 
     def stage(self, name: str, unit: str) -> Progress:
         self._end_stage()
-        self._current = _Bar(self._bars, name, unit) if self._bars is not None else _Lines(name, unit)
+        if self._bars is not None:
+            self._current = _Bar(self._bars, name, unit)
+        else:
+            self._current = _NotebookBar(name, unit) if in_notebook() else _Lines(name, unit)
         return self._current.update
 
     def say(self, line: str) -> None:
@@ -104,6 +107,36 @@ class _Lines(_Stage):
     def end(self) -> None:
         what = f"{self.done:,.0f} {self.unit}, " if self.done else ""
         say(f"{self.name}: {what}{self.seconds:.1f} s")
+
+
+class _NotebookBar(_Stage):
+    """A bar in the output of a notebook's cell: plain HTML that is displayed again, so that no widgets are needed."""
+
+    def __init__(self, name: str, unit: str) -> None:
+        super().__init__(name, unit)
+        self._last = 0.0
+        self._display: Any = None
+
+    def update(self, done: float, total: float) -> None:
+        super().update(done, total)
+        now = time.monotonic()
+        if total and (now - self._last >= _FRAME_SECONDS or done >= total):
+            self._last = now
+            self._show(f"{done:,.0f} of {total:,.0f} {self.unit} {self.rate()}", done / total)
+
+    def end(self) -> None:
+        what = f"{self.done:,.0f} {self.unit}, " if self.done else ""
+        self._show(f"{what}{self.seconds:.1f} s", None)
+
+    def _show(self, text: str, share: float | None) -> None:
+        from IPython.display import HTML, display
+
+        bar = "" if share is None else f'<progress max="1" value="{share:.4f}"></progress> '
+        page = HTML(f"<div>{escaped(self.name)}: {bar}{escaped(text)}</div>")
+        if self._display is None:
+            self._display = display(page, display_id=True)
+        else:
+            self._display.update(page)
 
 
 class _Bar(_Stage):

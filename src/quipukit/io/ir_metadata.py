@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from quipukit.io.tables import Pathish
-from quipukit.storage import atomic_write
+from quipukit.storage import atomic_write, make_folder
 
-SUFFIX = ".ir-metadata.yml"
+FOLDER = "ir-metadata"
 _SCHEMA, _RUN_VERSION = 0.1, 1.0
 _LIBRARIES = (
     "quipukit",
@@ -89,17 +89,18 @@ class Metadata:
 
     def write(self, path: Pathish) -> None:
         """Write the file, complete or not at all."""
+        make_folder(Path(path).parent)
         with atomic_write(Path(path)) as draft:
             draft.write_text(self.to_yaml(), encoding="utf-8")
 
 
 def sidecar_of(run: Path) -> Path:
-    """Return where the metadata of a run stands.
+    """Return where the metadata of a run stands: in a folder beside it, by its name.
 
-    >>> sidecar_of(Path("runs/CMP@10.trec")).name
-    'CMP@10.ir-metadata.yml'
+    >>> sidecar_of(Path("runs/CMP@10.trec")).as_posix()
+    'runs/ir-metadata/CMP@10.yml'
     """
-    return run.with_name(run.name.removesuffix(run.suffix) + SUFFIX)
+    return run.parent / FOLDER / (run.name.removesuffix(run.suffix) + ".yml")
 
 
 def _platform(toolkits: Sequence[str]) -> dict[str, Any]:

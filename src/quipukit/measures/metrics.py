@@ -1,14 +1,14 @@
 """Scores as ir_measures has them: results as `Metric`, and the risks as measures over a run of guesses.
 
 An attacker's guesses are a ranking of the query log, with one relevant entry: the original. So `guess_run` makes of
-them a run and judgments, and ``P@1``, ``R@10`` and ``RR`` of ir_measures are the risks of the lazy, active and motivated
-persona, except where guesses tie: then ir_measures takes one order, and the measures here the mean over all of them.
+them a run and judgments, and P@1, R@10 and RR of ir_measures are the risks of the lazy, active and motivated persona,
+except where guesses tie: then ir_measures takes one order, and the measures here the mean over all of them.
 
     qrels, run = guess_run(report.guesses(100), "QuIA")
     ir_measures.calc_aggregate([GuessP @ 1, GuessR @ 10, GuessRR], qrels, run)
 
-A run holds the best guesses alone, and an original that is not among them counts 0: ask for as many guesses as a measure
-reads, and for ``GuessRR`` for as many as the log has.
+A run holds the best guesses alone, and an original that is not among them counts 0: ask for as many guesses as a
+measure reads, and for ``GuessRR`` for as many as the log has.
 """
 
 from collections.abc import Callable
@@ -72,12 +72,10 @@ def guess_run(guesses: pd.DataFrame, attacker: str | None = None) -> tuple[pd.Da
 
 
 def _refuse_several(table: pd.DataFrame) -> None:
-    for columns, what in ((list(SETTING), "setting"), (["attacker"], "attacker")):
-        count = len(
-            table.loc[table["attacker"] != "" if what == "attacker" else slice(None), columns].drop_duplicates()
-        )
+    attackers = table.loc[table["attacker"] != "", "attacker"].nunique()  # a utility has none
+    for what, count in (("settings", len(table[list(SETTING)].drop_duplicates())), ("attackers", attackers)):
         if count > 1:
-            raise InputError(f"these are {count} {what}s, and ir_measures has no place for their names; choose one.")
+            raise InputError(f"these are {count} {what}, and ir_measures has no place for their names; choose one.")
 
 
 def _measure(side: str, name: str) -> Any:

@@ -54,6 +54,7 @@ from quipukit.measures.curves import (
     why_unranked,
 )
 from quipukit.measures.points import hides_more_of, points_frame, refuse_faults
+from quipukit.richtext import block
 from quipukit.settings import ORIGINAL
 from quipukit.specs import format_value
 
@@ -85,6 +86,11 @@ class QuipuScore:
     anchored: float
     points: int
     unranked: str
+
+    def _repr_html_(self) -> str:
+        best = {f"best utility at risk {budget:g} or less": found for budget, found in self.best if found is not None}
+        facts = {"R+": self.positive, "R-": self.negative, "hypervolume": self.hypervolume, "settings": self.points}
+        return block(f"QuIPU {self.value:.3f}", {**facts, **best}, self.flags)
 
     def best_utility(self, budget: float) -> float | None:
         """Return the best utility at one of the risk budgets, None where no setting is that safe."""

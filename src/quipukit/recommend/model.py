@@ -6,8 +6,10 @@ import pandas as pd
 
 from quipukit.measures.frontier import MOST_POOLED
 from quipukit.recommend import wording
+from quipukit.richtext import block, table
 from quipukit.specs import format_value
 
+_SHOWN = ("mechanism", "parameter", "value", "n", "risk", "risk_high", "utility", "utility_low", "certified")
 # Means of many numbers may pass a limit by their last digits.
 SLACK = 1e-9
 
@@ -45,6 +47,10 @@ class Choice:
     def name(self) -> str:
         """Return the setting as a spec: CMP@12.5."""
         return f"{self.mechanism}@{format_value(self.value)}" if self.parameter else self.mechanism
+
+    def _repr_html_(self) -> str:
+        facts = {"risk": self.risk, "risk at most": self.risk_high, "utility": self.utility}
+        return block(self.words, {**facts, "utility at least": self.utility_low, "guarantee": self.guarantee})
 
     @property
     def pools_much(self) -> bool:
@@ -119,6 +125,10 @@ class Recommendation:
     within_risk: Choice | None
     within_utility: Choice | None
     settings: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        columns = [name for name in _SHOWN if name in self.front.columns]
+        return block(self.sentence, notes=self.notes, below=table(columns, self.front[columns].itertuples(index=False)))
 
     @property
     def front(self) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from quipukit.errors import InputError
-from quipukit.frames import SCORES
+from quipukit.frames import SCORES, SETTING
 from quipukit.measures.bootstrap import bootstrap_scores
 from quipukit.measures.intervals import LEVEL
 from quipukit.measures.need import need_means
@@ -16,10 +16,12 @@ from quipukit.measures.points import points as join_points
 from quipukit.measures.resampling import REPLICATES
 from quipukit.measures.risk import persona_of
 from quipukit.results.held import Tables
+from quipukit.richtext import block, table
 
 if TYPE_CHECKING:
     from quipukit.recommend import Recommendation
 
+_MOST_ROWS = 20  # that a notebook shows
 NO_ORIGINALS = "the log holds none of the originals"  # why nothing is ranked
 
 
@@ -35,6 +37,32 @@ class Result(Tables):
         # Short, and without the text of a query: notebooks show it unasked.
         counts = f"{len(self.queries)} queries, {len(self.mechanisms)} mechanisms, {len(self.settings)} settings"
         return f"Result({self.name!r}, {counts})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "queries": len(self.queries),
+            "mechanisms": ", ".join(self.mechanisms),
+            "attackers": ", ".join(self.attackers),
+            "systems": ", ".join(self.systems),
+            "seeds": ", ".join(map(str, self.seeds)),
+        }
+        rows = self._overview()
+        more = [f"{len(rows) - _MOST_ROWS} more settings: .points() has them all"] if len(rows) > _MOST_ROWS else []
+        below = table(list(rows.columns), rows.head(_MOST_ROWS).itertuples(index=False))
+        return block(f"{self.name}: {len(self.settings)} settings", facts, [self.log_ceiling, *more], below)
+
+    def _overview(self) -> pd.DataFrame:
+        """Return risk and utility of every setting, against whoever finds most with as many guesses as measured."""
+        names = ["n", *SETTING] if self.is_sweep else list(SETTING)
+        if not self.judged:
+            means = self.risks().groupby([*names, "attacker", "measure"], sort=False, observed=True)["score"].mean()
+            return means.unstack("measure").groupby(names, sort=False).max().reset_index()
+        points = self.points()
+        who = points["attacker"].iloc[-1]  # the strongest, where there are several
+        persona = "active" if "active" in self.personas else self.personas[0]
+        chosen = (points["attacker"] == who) & (points["persona"] == persona) & (points["measure"] == self.measures[0])
+        shown = points.loc[chosen, [*names, "risk", "utility"]]
+        return shown.rename(columns={"risk": f"risk ({who}, {persona})", "utility": self.measures[0]})
 
     # --- what it is ---
 
