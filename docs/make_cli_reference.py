@@ -20,6 +20,7 @@ VERBS = (
     "attack",
     "identify",
     "audit",
+    "card",
     "cover",
     "similarity",
     "score",

@@ -9,7 +9,9 @@ import pytest
 from quipukit.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [path for folder in (".", "docs", "examples") for path in sorted((ROOT / folder).glob("*.md"))]
+# What a page needs beside quipukit itself.
+NEEDED = {"pyterrier.md": "pyterrier"}
 
 
 def python_blocks(page: Path) -> list[str]:
@@ -26,6 +28,8 @@ LONG = ("sessions.md",)  # each of its calls has tests of its own
     ids=lambda page: page.name,
 )
 def test_python_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.name in NEEDED:
+        pytest.importorskip(NEEDED[page.name], reason=f"needs the extra: pip install 'quipukit[{NEEDED[page.name]}]'")
     monkeypatch.chdir(tmp_path)  # for what the examples write
     names: dict[str, object] = {"__name__": "documentation"}
     for block in python_blocks(page):
