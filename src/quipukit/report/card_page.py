@@ -11,6 +11,7 @@ from quipukit.report.palette import looks_of
 from quipukit.specs import format_value
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -38,37 +39,41 @@ def card_page(facts: Mapping[str, Any]) -> str:
 
 def card_figure(facts: Mapping[str, Any]) -> "Figure":
     """Return the figure of a card: risk and utility of every setting, or risk by the parameter without utility."""
-    active, first, who = f"R@{facts['k']}", facts["attackers"][0], _strongest_name(facts)
-    main = facts["measures"][0] if facts["measures"] else ""
-    looks = looks_of([one["mechanism"] for one in facts["settings"]])
+    names = list(dict.fromkeys((str(facts["attackers"][0]), _strongest_name(facts))))
     with styled():
         figure = new_figure(7.2, 3.6)
-        for place, name in enumerate(dict.fromkeys((first, who))):
+        for place, name in enumerate(names):
             axes = axes_at(figure, 0.6 + 3.4 * place, 0.35, 2.8, 2.6)
-            axes.set_title(
-                f"against {safe(name)}" if name != STRONGEST else "against the strongest attacker", loc="left"
-            )
-            axes.set_ylim(-0.04, 1.04)
-            axes.grid(True)
-            for mechanism, look in looks.items():
-                own = [one for one in facts["settings"] if one["mechanism"] == mechanism]
-                risks = [one["risks"][name][active]["risk"] for one in own]
-                x = risks if main else [one["value"] for one in own]
-                y = [one["utility"].get(main, 0.0) for one in own] if main else risks
-                axes.plot(x, y, color=look.light, linestyle=look.plain_dash, label=safe(mechanism), **marker_of(look))
-                for one, left, high in zip(own, x, y, strict=True):
-                    if main and one["parameter"]:
-                        axes.annotate(
-                            format_value(one["value"]), (left, high), (3, 3), textcoords="offset points", fontsize=5.5
-                        )
-            if main:
-                axes.set_xlim(-0.04, 1.04)
-                axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(5, 3), zorder=1)
-            axes.set_xlabel(f"risk ({active})" if main else "parameter of the mechanism")
-            if not place:
-                axes.set_ylabel(f"utility ({safe(main)})" if main else f"risk ({active})")
-        figure.legend(loc="lower center", ncols=min(5, len(looks)))
+            _draw(axes, facts, name)
+            if place:
+                axes.set_ylabel("")
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower center", ncols=min(5, len(labels)))
         return figure
+
+
+def _draw(axes: "Axes", facts: Mapping[str, Any], attacker: str) -> None:
+    """Draw all settings against one attacker."""
+    active, main = f"R@{facts['k']}", facts["measures"][0] if facts["measures"] else ""
+    named = "the strongest attacker" if attacker == STRONGEST else safe(attacker)
+    axes.set_title(f"against {named}", loc="left")
+    axes.set_ylim(-0.04, 1.04)
+    axes.grid(True)
+    for mechanism, look in looks_of([one["mechanism"] for one in facts["settings"]]).items():
+        own = [one for one in facts["settings"] if one["mechanism"] == mechanism]
+        risks = [one["risks"][attacker][active]["risk"] for one in own]
+        x = risks if main else [one["value"] for one in own]
+        y = [one["utility"][main] for one in own] if main else risks
+        style: dict[str, Any] = {"color": look.light, "linestyle": look.plain_dash, **marker_of(look)}
+        axes.plot(x, y, label=safe(mechanism), clip_on=False, **style)
+        for one, *point in zip(own, x, y, strict=True) if main else ():
+            text = format_value(one["value"]) if one["parameter"] else ""
+            axes.annotate(text, (point[0], point[1]), (3, 3), textcoords="offset points", fontsize=5.5)
+    if main:
+        axes.set_xlim(-0.04, 1.04)
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(5, 3), zorder=1)
+    axes.set_xlabel(f"risk ({active})" if main else "parameter of the mechanism")
+    axes.set_ylabel(f"utility ({safe(main)})" if main else f"risk ({active})")
 
 
 def _svg(figure: "Figure") -> str:
@@ -89,8 +94,8 @@ def verdict(facts: Mapping[str, Any]) -> list[str]:
     risks = [one["risks"][who][active]["risk"] for one in facts["settings"]]
     subject = "The strongest of the attackers" if who == STRONGEST else str(who)
     lines = [
-        f"{subject} finds {_range(risks)} of the {facts['queries']} originals with {facts['k']} guesses, out of "
-        f"{facts['log']['log_size']:,} queries."
+        f"{subject} finds a share of {_range(risks)} of the {facts['queries']} originals with {facts['k']} guesses, "
+        f"among {facts['log']['log_size']:,} queries."
     ]
     if facts["measures"]:
         name = facts["measures"][0]
