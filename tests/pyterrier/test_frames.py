@@ -42,5 +42,5 @@ def test_results_name_queries_and_documents():
 def test_where_variants_come_from():
     assert source("Random", None, False)[1] == 20
     assert source(Memo("Random", n=4), None, False)[1] == 4
-    with pytest.raises(InputError, match="Decoys.* sends the original"):
+    with pytest.raises(InputError, match=r"Decoys.* sends the original"):
         source("Decoys@3", 5, False)
