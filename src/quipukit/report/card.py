@@ -125,6 +125,9 @@ def card(
     completed with the originals: the collection's own, or else the built-in one, where it is not given. Utility needs
     a ``collection`` with judgments; it is searched on this machine alone.
     """
+    system = SystemSpec(retriever, reranker)
+    if system.remote:
+        raise InputError("a card searches on this machine alone; name bm25 or dense.", argument="retriever")
     sent, inside = read_obfuscated(file)
     documents = None if collection is None else load_collection(collection)
     asked = _originals(inside, queries, documents, sent)
@@ -133,7 +136,7 @@ def card(
     report = attack_report(sent, asked, attacked, encoder, True, stages, attackers=attackers)
     scores = risk(report.ranks, k)
     intervals, strongest = risk_intervals(scores), strongest_names(scores)
-    utilities, original = _utilities(sent, asked, documents, SystemSpec(retriever, reranker), measures, depth, stages)
+    utilities, original = _utilities(sent, asked, documents, system, measures, depth, stages)
     names = list(dict.fromkeys(report.ranks["attacker"].astype(str)))
     rows = [_setting(setting, own, asked, intervals, strongest, utilities) for setting, own in _by_setting(sent)]
     facts = {
@@ -147,7 +150,7 @@ def card(
         "encoder": encoder if isinstance(encoder, str) else type(encoder).__name__,
         "k": k,
         "collection": None if documents is None or not utilities else documents.name,
-        "system": None if not utilities else SystemSpec(retriever, reranker).name,
+        "system": None if not utilities else system.name,
         "measures": list(measures) if utilities else [],
         "original": original,
         "settings": rows,
@@ -202,8 +205,6 @@ def _utilities(
     """Return the mean utilities of every setting, and those of the originals; nothing where there are no judgments."""
     if collection is None or not len(qrels := collection.qrels()):
         return {}, {}
-    if system.remote:
-        raise InputError("a card searches on this machine alone; name bm25 or dense.", argument="retriever")
     search = system.load_retriever(collection, progress=stages("indexing"))
     scorer = system.load_scorer(collection, progress=stages("indexing"))
     depth = depth or depth_for(table, collection)

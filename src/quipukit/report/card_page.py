@@ -79,7 +79,7 @@ def _draw(axes: "Axes", facts: Mapping[str, Any], attacker: str) -> None:
 def _svg(figure: "Figure") -> str:
     content = io.StringIO()
     with styled():
-        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(content, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = content.getvalue()
     return text[text.index("<svg") :]
 
