@@ -121,15 +121,16 @@ def canonical_name(name: str) -> str:
 
 def mechanism_class(name: str) -> "type[Mechanism]":
     """Return the class behind a name."""
-    cls: type[Mechanism] = MECHANISMS.load(name)
+    loaded: Any = MECHANISMS.load(name)
     # By its name: the class itself stands above this module, and would be imported with it.
-    bases = getattr(cls, "__mro__", ())
+    bases = getattr(loaded, "__mro__", ())
     if not any((base.__module__, base.__name__) == ("quipukit.mechanisms.base", "Mechanism") for base in bases):
-        found = cls.__name__ if isinstance(cls, type) else type(cls).__name__  # type: ignore[redundant-expr]
+        found = loaded.__name__ if isinstance(loaded, type) else type(loaded).__name__
         raise ResourceError(
             f"the plugin {name!r} gives no mechanism (found {found}); it must be a class that inherits "
             "quipukit.mechanisms.base.Mechanism."
         )
+    cls: type[Mechanism] = loaded
     return cls
 
 

@@ -122,6 +122,14 @@ def test_results_are_those_of_the_pool_ranked_with_the_original():
     pd.testing.assert_frame_equal(parts, results)
 
 
+def test_columns_that_queries_and_documents_both_have_are_those_of_the_queries():
+    private = PrivateRetriever(Capturing(), NOISY, n=6, reranker=Overlap(), seed=1)
+    topics = TOPICS.assign(text="mine", score=0.5, rank=3)
+    results = private(topics)
+    assert set(results["text"]) == {"mine"} and results["rank"].min() == 0
+    assert list(results.columns) == private.transform_outputs(list(topics.columns))
+
+
 def test_an_empty_frame_and_a_search_that_finds_nothing_have_all_columns():
     private = PrivateRetriever(Capturing(), NOISY, n=2, seed=1)
     outputs = private.transform_outputs(["qid", "query"])

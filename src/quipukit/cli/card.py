@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -73,5 +74,5 @@ def card(
     say(f"wrote {page} and {data}")
 
 
-def _cell(name: str, value: object) -> str:
+def _cell(name: str, value: Any) -> str:
     return plain(value) if name in ("value", "n", "budget") else f"{value:.3f}"

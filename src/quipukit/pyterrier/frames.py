@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.errors import FrameError, InputError
 from quipukit.frames import QUERIES
@@ -62,6 +64,15 @@ def result_frame(frame: pd.DataFrame, who: str) -> pd.DataFrame:
         found = ", ".join(map(str, frame.columns)) or "none"
         raise FrameError(f"{who} needs results with column {missing[0]!r} (found {found}); it goes after a retriever.")
     return frame
+
+
+def list_ranks(found: pd.DataFrame, who: str) -> "NDArray[np.int64]":
+    """Return the rank from 0 of every row in the list of its query: by rank, or else by falling score."""
+    by = "rank" if "rank" in found.columns else "score"
+    if by not in found.columns:
+        raise FrameError(f"{who} needs column 'rank' or 'score'; it goes right after a retriever.")
+    order = found.groupby("qid")[by].rank(method="first", ascending=by == "rank")
+    return (order - 1).to_numpy(np.int64)
 
 
 def source(mechanism: "str | Spec | Mechanism | Memo", n: int | None, send_originals: bool) -> tuple[Mechanism, int]:

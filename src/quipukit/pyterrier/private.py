@@ -6,6 +6,7 @@ What stands in brackets is not trusted. It receives distinct texts under numbers
 ``query_0``, no other column, and nothing that says which texts belong together.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -19,9 +20,17 @@ from quipukit.mechanisms.base import Mechanism
 from quipukit.memo import Memo
 from quipukit.obfuscation import obfuscate
 from quipukit.pyterrier.drawing import drawn
-from quipukit.pyterrier.frames import RESULTS, is_query_column, query_frame, refuse_originals, result_frame, source
+from quipukit.pyterrier.frames import (
+    RESULTS,
+    is_query_column,
+    list_ranks,
+    query_frame,
+    refuse_originals,
+    result_frame,
+    source,
+)
 from quipukit.retrieval.base import Scorer
-from quipukit.retrieval.fusion import K
+from quipukit.retrieval.fusion import fuse
 from quipukit.retrieval.load import load_scorer
 from quipukit.specs import Spec
 
@@ -106,7 +115,7 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         """Return the columns of the results: those of the queries, what ``inner`` knows of a document, score, rank."""
         pt.validate.columns(input_columns, includes=["qid", "query"], excludes=["docno", "query_0"], context=self)
         known = pt.inspect.transformer_outputs(self.inner, ["qid", "query"])
-        return [*input_columns, *self._document_columns(known, input_columns), "score", "rank"]
+        return [*_query_columns(input_columns), *self._document_columns(known, input_columns), "score", "rank"]
 
     def subtransformers(self) -> dict[str, pt.Transformer]:
         """Return the transformers inside: the one that is asked, and the one that re-ranks, if it is one."""
@@ -139,16 +148,16 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         # Distinct texts, each asked once; in the order of the alphabet, which says nothing about who belongs to whom.
         texts = sorted(set(variants["query"]))
         numbers = [str(number) for number in range(len(texts))]
-        found = self.inner(pd.DataFrame({"qid": numbers, "query": texts}, dtype=object))
-        found = result_frame(found, f"{_WHO}: what inner returned")
-        pooled = self._pooled(queries, variants, texts, found)
-        ranked = self._ranked(pooled)
-        asked = inp.assign(_place=range(len(inp)))
-        merged = asked.merge(ranked, on="qid", how="inner", validate="one_to_many")
+        found = result_frame(
+            self.inner(pd.DataFrame({"qid": numbers, "query": texts}, dtype=object)), f"{_WHO}: what inner returned"
+        )
+        described = self._document_columns(list(found.columns), list(inp.columns))
+        pooled = self._pooled(queries, variants, dict(zip(texts, numbers, strict=True)), found, described[1:])
+        asked = inp[_query_columns(inp.columns)].assign(_place=range(len(inp)))
+        merged = asked.merge(self._ranked(pooled), on="qid", how="inner", validate="one_to_many")
         merged = merged.sort_values(["_place", "score", "docno"], ascending=[True, False, True], kind="stable")
         merged["rank"] = merged.groupby("qid", sort=False).cumcount()
-        columns = [*inp.columns, *self._document_columns(list(found.columns), list(inp.columns)), "score", "rank"]
-        return merged.reset_index(drop=True)[columns]
+        return merged.reset_index(drop=True)[[*_query_columns(inp.columns), *described, "score", "rank"]]
 
     # --- its steps ---
 
@@ -168,26 +177,25 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         return table
 
     def _pooled(
-        self, queries: pd.DataFrame, variants: pd.DataFrame, texts: list[str], found: pd.DataFrame
+        self,
+        queries: pd.DataFrame,
+        variants: pd.DataFrame,
+        numbers: dict[str, str],
+        found: pd.DataFrame,
+        described: list[str],
     ) -> pd.DataFrame:
-        """Return each document once per query, with what inner knows of it and the fused score of its ranks."""
-        numbers = {text: str(number) for number, text in enumerate(texts)}
-        sent = pd.DataFrame(
-            {"qid": variants["qid"], "_sent": [numbers[text] for text in variants["query"]]}, dtype=object
-        )
-        known = set(numbers.values())
-        if not set(found["qid"].astype(str)) <= known:
+        """Return each document once per query, with what inner says of it and the fused score of its ranks."""
+        sent = found["qid"].astype(str).to_numpy()
+        if not set(sent) <= set(numbers.values()):
             raise FrameError(f"{_WHO}: inner returned results for ids that it was not asked for; it must keep 'qid'.")
-        kept = ["docno", *self._document_columns(list(found.columns), ["qid", "query"])[1:]]
-        lists = found.assign(_sent=found["qid"].astype(str), docno=found["docno"].astype(str), _rank=_ranks(found))
-        joined = sent.merge(lists[["_sent", *kept, "_rank"]], on="_sent")
-        joined["score"] = 1 / (K + 1 + joined["_rank"].astype(float))
-        groups = joined.groupby(["qid", "docno"], sort=True)
-        pool = groups[[name for name in kept if name != "docno"]].first() if len(kept) > 1 else groups[[]].first()
-        pool = pool.assign(score=groups["score"].sum()).reset_index()
-        pool["rank"] = pool.groupby("qid")["score"].rank(method="first", ascending=False).astype(int) - 1
+        lists = found[described].assign(variant=sent, docno=found["docno"].astype(str), rank=list_ranks(found, _WHO))
+        asked_as = [numbers[text] for text in variants["query"]]
+        asked = pd.DataFrame({"qid": variants["qid"].to_numpy(), "variant": asked_as}, dtype=object)
+        run = asked.merge(lists, on="variant")
+        pool = fuse(run[["qid", "variant", "docno", "rank"]])[["qid", "docno", "score", "rank"]]
+        about = lists[["docno", *described]].drop_duplicates("docno")
         # The original comes back here, on the user's side.
-        return queries.merge(pool, on="qid")
+        return queries.merge(pool, on="qid").merge(about, on="docno", how="left")
 
     def _ranked(self, pooled: pd.DataFrame) -> pd.DataFrame:
         """Return the pool (qid, docno, what is known of a document, score) with the scores of the re-ranker."""
@@ -224,11 +232,6 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         return Metadata(tag, stages, collection=dataset, toolkits=("pyterrier", "quipukit"))
 
 
-def _ranks(found: pd.DataFrame) -> Any:
-    """Return ranks from 0 within each list: those given, or else by falling score, or else as they come."""
-    if "rank" in found.columns:
-        ranks = pd.to_numeric(found["rank"])
-        return ranks - ranks.groupby(found["qid"]).transform("min")
-    if "score" in found.columns:
-        return found.groupby("qid")["score"].rank(method="first", ascending=False) - 1
-    return found.groupby("qid").cumcount()
+def _query_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns of a frame of queries that results keep."""
+    return [name for name in columns if name not in RESULTS]

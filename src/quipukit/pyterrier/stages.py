@@ -15,7 +15,7 @@ from quipukit.errors import FrameError
 from quipukit.frames import Queries, queries_frame
 from quipukit.mechanisms.base import Mechanism
 from quipukit.obfuscation import obfuscate
-from quipukit.pyterrier.frames import query_frame, refuse_originals, result_frame, source
+from quipukit.pyterrier.frames import list_ranks, query_frame, refuse_originals, result_frame, source
 from quipukit.retrieval.fusion import fuse
 from quipukit.specs import Spec
 
@@ -120,17 +120,9 @@ class Pool(pt.Transformer):  # type: ignore[misc]
                 "qid": [qid for qid, _, _ in parts],
                 "variant": [int(variant) for _, _, variant in parts],
                 "docno": found["docno"].astype(str).to_numpy(),
-                "rank": _ranks(found),
+                "rank": list_ranks(found, "Pool"),
             }
         )
         fused = fuse(run)[["qid", "docno", "score", "rank"]]
         fused.insert(1, "query", [self._topics[qid] for qid in fused["qid"]])
         return fused
-
-
-def _ranks(found: pd.DataFrame) -> Any:
-    by = "rank" if "rank" in found.columns else "score"
-    if by not in found.columns:
-        raise FrameError("Pool needs column 'rank' or 'score'; put it right after the retriever.")
-    order = found.groupby("qid")[by].rank(method="first", ascending=by == "rank")
-    return (order - 1).astype(int).to_numpy()
