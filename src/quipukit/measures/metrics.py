@@ -92,13 +92,12 @@ def _measure(side: str, name: str) -> Any:
 
 
 def _expected(score: Callable[[int, int, int], float], name: str, default: int | None) -> type:
+    describe: Any = ir_measures.ParamInfo  # which has no types
+    cutoff = describe(dtype=int, required=False, default=default, desc="guesses that are read")
+
     class _Risk(ir_measures.Measure):
         __name__ = NAME = name
-        SUPPORTED_PARAMS = (
-            {"cutoff": ir_measures.ParamInfo(dtype=int, required=False, default=default, desc="guesses that are read")}
-            if default is not None
-            else {}
-        )
+        SUPPORTED_PARAMS = {} if default is None else {"cutoff": cutoff}
 
         def runtime_impl(self, qrels: pd.DataFrame, run: pd.DataFrame) -> Any:
             """Yield the risk of every query; the default pipeline of ir_measures calls it."""

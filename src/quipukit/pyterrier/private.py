@@ -208,7 +208,8 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
             places = [place for _, own in groups for place in own.index]
             column = pd.Series([float(one) for own in scores for one in own], index=places)
             return bare.assign(score=column.reindex(bare.index).to_numpy())
-        scored = result_frame(self.reranker(pooled), f"{_WHO}: what the re-ranker returned")
+        transformer: Any = self.reranker
+        scored = result_frame(transformer(pooled), f"{_WHO}: what the re-ranker returned")
         if "score" not in scored.columns:
             raise FrameError(f"{_WHO}: the re-ranker returned no column 'score'; it must rank documents.")
         return bare.merge(scored[["qid", "docno", "score"]], on=["qid", "docno"])
