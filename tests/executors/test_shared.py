@@ -1,5 +1,6 @@
 """What is loaded by name knows how another machine loads the same."""
 
+import io
 import pickle
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.bm25.index import SmallIndex
-from quipukit.executors.shared import Shared
+from quipukit.executors.shared import Plain, Shared
 from quipukit.plugins import temporarily_installed
 from quipukit.retrieval.bm25 import BM25
 from tests.executors import small_job
@@ -82,3 +83,20 @@ def test_indexes_are_told_apart_by_content() -> None:
     assert one.content_id == same.content_id != other.content_id
     copy = BM25(postings=BM25.of(qk.load_collection("wordnet")).postings)
     assert len(copy.fingerprint) == 64
+
+
+def test_what_holds_nothing_shared_travels_in_one_piece() -> None:
+    texts = [f"text {number}" for number in range(1000)]
+    asked: list[object] = []
+
+    class Looking(pickle.Pickler):
+        def persistent_id(self, thing: object) -> None:
+            asked.append(thing)
+
+    for thing in (Plain(texts), texts):
+        asked.clear()
+        file = io.BytesIO()
+        Looking(file, protocol=5).dump(thing)
+        assert (len(asked) < 20) == isinstance(thing, Plain)
+        back = pickle.loads(file.getvalue())
+        assert (back.content if isinstance(back, Plain) else back) == texts

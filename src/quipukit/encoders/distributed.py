@@ -17,6 +17,7 @@ from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.errors import ResourceError
 from quipukit.executors.base import Executor, current_worker
 from quipukit.executors.folder import SharedFolder
+from quipukit.executors.shared import Plain
 
 # A chunk of texts is some seconds of work: little is lost with a worker, and batches are full all the same.
 _LEAST_TEXTS, _MOST_TEXTS, _MOST_LETTERS = 64, 2048, 600_000
@@ -74,7 +75,7 @@ class DistributedEncoder(Encoder):
         """Have texts encoded in chunks of similar length, and yield the vectors as they arrive."""
         with self._executor as executor:
             chunks = self._chunks(texts)
-            items = (_Chunk(self._encoder, [texts[place] for place in chunk], kind) for chunk in chunks)
+            items = (_Chunk.of(self._encoder, texts, chunk, kind) for chunk in chunks)
             for number, encoded in executor.map(_encode, items):
                 self._compare(encoded)
                 yield chunks[number], encoded.vectors
@@ -94,10 +95,7 @@ class DistributedEncoder(Encoder):
         with self._executor as executor:
             chunks = self._chunks(texts, _MOST_WRITTEN)
             place = segments.folder, segments.precision
-            items = (
-                _Writing(_Chunk(self._encoder, [texts[one] for one in chunk], kind), keys[chunk], *place)
-                for chunk in chunks
-            )
+            items = (_Writing(_Chunk.of(self._encoder, texts, chunk, kind), keys[chunk], *place) for chunk in chunks)
             for number, (segment, worker, probe) in executor.map(_write, items):
                 self._compare(_Encoded(np.empty((0, 0), np.float32), worker, probe))
                 yield chunks[number], segment
@@ -141,8 +139,13 @@ class _Chunk:
     """Some distinct texts to encode."""
 
     encoder: Encoder
-    texts: list[str]
+    texts: Plain[list[str]]
     kind: Kind
+
+    @classmethod
+    def of(cls, encoder: Encoder, texts: Sequence[str], chunk: NDArray[np.int64], kind: Kind) -> "_Chunk":
+        """Take some of many texts."""
+        return cls(encoder, Plain([texts[place] for place in chunk.tolist()]), kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +180,7 @@ def _write(item: _Writing) -> tuple[Segment, str, str]:
 
 
 def _encode(chunk: _Chunk) -> _Encoded:
-    vectors = chunk.encoder.encode(chunk.texts, chunk.kind)
+    vectors = chunk.encoder.encode(chunk.texts.content, chunk.kind)
     return _Encoded(vectors, current_worker(), _probe(chunk.encoder))
 
 

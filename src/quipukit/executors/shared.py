@@ -1,7 +1,8 @@
 """Resources that are too heavy to travel with every item: a worker loads or receives each of them once."""
 
+import pickle
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 
 class Shared:
@@ -23,6 +24,25 @@ class Shared:
 
 
 _S = TypeVar("_S", bound=Shared)
+_T = TypeVar("_T")
+
+
+class Plain(Generic[_T]):
+    """Something with no shared resource inside: many texts, or a table.
+
+    A task is looked through for shared resources, object by object, while it is pickled; this is pickled in one go.
+    """
+
+    def __init__(self, content: _T) -> None:
+        """Hold something."""
+        self.content = content
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _plain, (pickle.dumps(self.content, protocol=5),)
+
+
+def _plain(content: bytes) -> Plain[Any]:
+    return Plain(pickle.loads(content))
 
 
 def loaded_by(resource: _S, origin: Callable[[], Any]) -> _S:

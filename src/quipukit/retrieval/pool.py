@@ -11,6 +11,7 @@ from quipukit.collections.base import Collection
 from quipukit.errors import InputError
 from quipukit.executors.base import Executor, slices
 from quipukit.executors.local import Local
+from quipukit.executors.shared import Plain
 from quipukit.executors.tally import Tally
 from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, Queries, queries_frame, with_setting
 from quipukit.progress import Progress
@@ -58,7 +59,7 @@ def search_distinct(
     with executor if executor is not None and searches_elsewhere(retriever, executor) else Local() as chosen:
         spans = slices(len(distinct), chosen.parts(), _LEAST_TEXTS)
         tally = Tally(progress, len(distinct))
-        parts = (_Part(retriever, distinct[span], depth, tally) for span in spans)
+        parts = (_Part(retriever, Plain(distinct[span]), depth, tally) for span in spans)
         for number, answers in chosen.map(_search, parts):
             rankings.update(zip(distinct[spans[number]], answers, strict=True))
             tally.reach(len(rankings))
@@ -75,16 +76,18 @@ class _Part:
     """Some texts to search with."""
 
     retriever: Retriever
-    texts: list[str]
+    texts: Plain[list[str]]
     depth: int
     tally: Tally
 
 
 def _search(part: _Part) -> list[Ranking]:
-    def progress(done: float, total: float) -> None:
-        part.tally.reach(len(part.texts) * done / max(total, 1))
+    texts = part.texts.content
 
-    return part.retriever.search(part.texts, part.depth, progress)
+    def progress(done: float, total: float) -> None:
+        part.tally.reach(len(texts) * done / max(total, 1))
+
+    return part.retriever.search(texts, part.depth, progress)
 
 
 def retrieve(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from quipukit.errors import InputError, ResourceError
+from quipukit.executors.shared import Plain
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SETTING
@@ -140,7 +141,7 @@ class Need(Stage[NeedCell]):
         cells = [cell for cell in self.plan.system_cells if cell not in self._fused]
         with self.context.timer.stage("measuring the consensus") as progress:
             pools = (self.context.artifacts.content(retrieve.tables[-1], retrieve.key(cell)) for cell in cells)
-            items = (_Fused(content, self._judged, self.plan.places) for content in pools)
+            items = (Plain(_Fused(content, self._judged, self.plan.places)) for content in pools)
             for done, (number, scores) in enumerate(executor.map(_fused_scores, items), 1):
                 self._fused[cells[number]] = scores
                 progress(done, len(cells))
@@ -241,7 +242,8 @@ class _Fused:
     places: Mapping[str, int]
 
 
-def _fused_scores(item: _Fused) -> dict[str, float]:
+def _fused_scores(given: "Plain[_Fused]") -> dict[str, float]:
+    item = given.content
     with PartReader(io.BytesIO(item.content)) as pool:
         return fused_scores(pool, item.judged, item.places)
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from quipukit.executors.base import Executor, slices
 from quipukit.executors.local import Local
+from quipukit.executors.shared import Plain
 from quipukit.experiment.artifacts import encoded
 from quipukit.experiment.cells import Cell, SystemCell
 from quipukit.experiment.stages.base import Context, Encoded, Part, Stage
@@ -84,8 +85,8 @@ class Retrieve(Stage[SystemCell]):
         items = (
             _Unit(
                 retriever,
-                [(self.obfuscate.sent(one.cell), self.plan.depth(one.cell)) for one in cells[span]],
-                self.plan.places,
+                Plain([(self.obfuscate.sent(one.cell), self.plan.depth(one.cell)) for one in cells[span]]),
+                Plain(self.plan.places),
             )
             for span in spans
         )
@@ -155,11 +156,11 @@ class _Unit:
     """What some cells sent, and how deep each is searched."""
 
     retriever: Retriever
-    cells: list[tuple[pd.DataFrame, int]]
-    places: Mapping[str, int]
+    cells: Plain[list[tuple[pd.DataFrame, int]]]
+    places: Plain[Mapping[str, int]]
 
 
 def _searched_and_pooled(unit: _Unit) -> list[bytes]:
     answers = _Answers(unit.retriever, Local())
-    pools = ((sent, answers.to(sent["query"].tolist(), depth, None)) for sent, depth in unit.cells)
-    return [encoded(_pooled(sent, rankings, unit.places)) for sent, rankings in pools]
+    pools = ((sent, answers.to(sent["query"].tolist(), depth, None)) for sent, depth in unit.cells.content)
+    return [encoded(_pooled(sent, rankings, unit.places.content)) for sent, rankings in pools]

@@ -15,6 +15,7 @@ from quipukit.encoders.load import load_encoder
 from quipukit.encoders.static import StaticEncoder
 from quipukit.errors import NoClosedForm
 from quipukit.executors.local import Local
+from quipukit.executors.shared import Plain
 from quipukit.experiment.cells import Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.measures.similarity import similarity_and_failures
@@ -59,7 +60,9 @@ class TextSimilarity(Stage[Cell]):
         encode = self.context.store_of(self.encoder).ensure
         with self.context.timer.stage("comparing texts") as progress:
             items = (
-                _Comparing(sent, self.plan.queries, cell.setting.bound, _Vectors.of(sent, self.plan.queries, encode))
+                _Comparing(
+                    Plain((sent, self.plan.queries, _Vectors.of(sent, self.plan.queries, encode))), cell.setting.bound
+                )
                 for cell, sent in ((cell, self.obfuscate.sent(cell)) for cell in missing)
             )
             for done, (number, row) in enumerate(executor.map(_compared, items), 1):
@@ -103,14 +106,13 @@ class _Vectors:
 class _Comparing:
     """What a setting sent, and what it is compared with."""
 
-    sent: pd.DataFrame
-    queries: pd.DataFrame
+    texts: "Plain[tuple[pd.DataFrame, pd.DataFrame, _Vectors]]"  # sent, originals, and the vectors of both
     mechanism: "Mechanism | None"
-    encode: _Vectors
 
 
 def _compared(item: _Comparing) -> pd.DataFrame:
-    return text_similarity(item.sent, item.queries, item.mechanism, item.encode)
+    sent, queries, encode = item.texts.content
+    return text_similarity(sent, queries, item.mechanism, encode)
 
 
 def text_similarity(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.executors.local import Local
+from quipukit.executors.shared import Plain
 from quipukit.experiment.cells import SystemCell
 from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
 from quipukit.frames import SCORES
@@ -137,11 +138,11 @@ class Utility(Stage[SystemCell]):
         executor = Local() if ours else self.context.executor
         cells: list[SystemCell] = []
 
-        def items() -> "Iterator[_Measuring]":
+        def items() -> "Iterator[Plain[_Measuring]]":
             for cell, pool in pools:
                 cells.append(cell)
                 scores = scorer if executor.in_process else scorer.known(self._batches(pool))
-                yield _Measuring(pool, scores, cell.cell.setting.columns, queries, qrels, measures)
+                yield Plain(_Measuring(pool, scores, cell.cell.setting.columns, queries, qrels, measures))
 
         for number, scores in executor.map(_utility, items()):
             yield cells[number], scores
@@ -172,6 +173,7 @@ class _Measuring:
     measures: tuple[str, ...]
 
 
-def _utility(item: _Measuring) -> pd.DataFrame:
+def _utility(given: "Plain[_Measuring]") -> pd.DataFrame:
+    item = given.content
     ranked = reranked(item.pool.assign(**item.setting), item.queries, item.scorer)
     return utility(ranked, item.qrels, item.measures, pd.DataFrame([dict(item.setting)]))
