@@ -215,7 +215,7 @@ def _utilities(
         means = mean_scores(utility(ranked, qrels, measures, settings=sent, queries=asked["qid"]))
         for row in means.to_dict("records"):
             setting = tuple(row[name] for name in SETTING)
-            found[setting] = {name: float(row[name]) for name in means.columns if name not in SETTING}
+            found[setting] = {name: round(float(row[name]), 6) for name in means.columns if name not in SETTING}
     return found, found.get((ORIGINAL, "", 0.0), {})
 
 
@@ -255,7 +255,7 @@ def _setting(
         "budget": None if math.isnan(budget) else budget,
         "kept_as_is": round(same / max(1, len(own)), 6),
         "risks": risks,
-        "utility": {name: round(score, 6) for name, score in utilities.get(setting, {}).items()},
+        "utility": utilities.get(setting, {}),
     }
 
 
