@@ -1,5 +1,6 @@
 """The stages of an experiment as they run: bars on a terminal and in a notebook, plain lines on stderr elsewhere."""
 
+import importlib
 import sys
 import time
 from types import TracebackType
@@ -129,12 +130,11 @@ class _NotebookBar(_Stage):
         self._show(f"{what}{self.seconds:.1f} s", None)
 
     def _show(self, text: str, share: float | None) -> None:
-        from IPython.display import HTML, display
-
+        notebook: Any = importlib.import_module("IPython.display")  # whose functions have no types
         bar = "" if share is None else f'<progress max="1" value="{share:.4f}"></progress> '
-        page = HTML(f"<div>{escaped(self.name)}: {bar}{escaped(text)}</div>")
+        page = notebook.HTML(f"<div>{escaped(self.name)}: {bar}{escaped(text)}</div>")
         if self._display is None:
-            self._display = display(page, display_id=True)
+            self._display = notebook.display(page, display_id=True)
         else:
             self._display.update(page)
 
