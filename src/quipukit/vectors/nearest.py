@@ -33,6 +33,7 @@ _SHARED = 256  # directions in a block, where several rows share each
 _FEW = 64  # points of which so few are divided among no threads: the words are
 _SHARE = 1 << 21  # numbers of a share of the words at least: to begin a thread takes as long as to read a million
 _WIDE = 32_768  # words of a tile at most, where points are few
+_NARROW = 32  # rows of a product up to which the BLAS is quicker the other way round: it does not copy the words first
 # Rows that are handled separately: at most this many, and longer than this many times the median.
 _ASIDE, _LONG = 64, 4.0
 
@@ -148,7 +149,10 @@ def _search_block(space: _Space, norms: Norms, slack: Floats, shared: bool, foun
     for start in range(0, len(matrix), width):
         tile = matrix[start : start + width]
         scores = buffer[: len(stacked) * len(tile)].reshape(len(stacked), len(tile))
-        np.matmul(stacked, tile.T, out=scores)
+        if len(stacked) <= _NARROW:
+            scores[...] = np.matmul(tile, stacked.T).T
+        else:
+            np.matmul(stacked, tile.T, out=scores)
         slopes, offsets = scores[: len(directions)], scores[len(directions) :]
         offsets -= norms.halves[start : start + width]
         kernels.scan(offsets, slopes, start, space, single_radii, *candidates)
