@@ -6,8 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
+from quipukit.encoders import network as network_module
 from quipukit.encoders import sentence
 from quipukit.encoders.load import load_encoder
+from quipukit.encoders.network import BATCH, _first_words
 from quipukit.encoders.sentence import SentenceEncoder
 from quipukit.errors import ResourceError
 from quipukit.vectors.default_pack import model_folder
@@ -80,6 +82,79 @@ def test_the_vectors_are_those_of_sentence_transformers(rows):
 
 def test_long_texts_are_cut_at_256_tokens_and_short_ones_are_not_filled(encoder):
     assert [len(tokens) for tokens in encoder._network.tokenize(["debt " * 1000, "debt", ""])] == [256, 3, 2]
+
+
+def test_long_texts_are_cut_before_they_are_tokenized_and_keep_their_tokens(encoder):
+    rng = np.random.default_rng(5)
+    parts = [
+        "debt",
+        "--",
+        "\x1c",
+        "it's",
+        "x" * 150,
+        "\u200b",
+        "\u65e5\u672c",
+        "e\u0301t\u00e9",
+        "  ",
+        "a\x1cb",
+        "\n",
+        "#5,",
+    ]
+    for joint in (" ", "\t", ""):
+        text = joint.join(rng.choice(parts, 3000))
+        assert encoder._network.tokenize([text])[0] == _uncut(text)
+    cut = _first_words(256)
+    assert cut("debt " * 10_000) == ("debt " * 256).rstrip() and cut("- " * 10_000) == "- " * 10_000
+
+
+def _uncut(text):
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    return tokenizer.encode(text).ids
+
+
+def test_texts_with_the_same_tokens_are_encoded_once(encoder, monkeypatch):
+    long = "debt " * 254
+    texts = ["Tax LAW", "tax law", long + "one", "car loan", long + "two", "TAX law"]
+    network, seen = encoder._network, []
+    forward = network.forward
+    network.step  # noqa: B018 - tried out before anything is counted
+    monkeypatch.setattr(network, "forward", lambda tokens: (seen.extend(map(tuple, tokens)), forward(tokens))[1])
+    rows = encoder.encode(texts)
+    assert len(set(seen)) == 3
+    assert len(seen) <= 2 * BATCH  # two lengths, each filled up at most
+    for place, text in enumerate(texts):
+        assert np.array_equal(encoder.encode([text])[0], rows[place])
+    assert np.array_equal(rows[0], rows[1]) and np.array_equal(rows[2], rows[4])
+    assert not np.array_equal(rows[0], rows[3])
+
+
+def test_many_short_texts_are_encoded_in_wide_batches_with_the_same_bits(encoder, monkeypatch):
+    monkeypatch.setattr(network_module, "_MANY", 128)
+    words = "tax car loan bank rent job visa debt house card law son".split()  # noqa: SIM905
+    texts = [f"{one} {two} {three}" for one in words for two in words for three in words[:2]]
+    network, shapes = encoder._network, []
+    forward = network.forward
+    monkeypatch.setattr(network, "_wide", {})
+    monkeypatch.setattr(network, "forward", lambda tokens: (shapes.append(tokens.shape), forward(tokens))[1])
+    rows = encoder.encode(texts)
+    assert shapes.count((128, 5)) >= 1
+    monkeypatch.setattr(network_module, "_MANY", 10**9)
+    assert np.array_equal(encoder.encode(texts), rows)
+
+
+def test_wide_batches_that_move_a_bit_are_not_used(encoder, monkeypatch):
+    network = encoder._network
+    forward = network.forward
+    tokens = np.random.default_rng(2).integers(1000, 20_000, (64, 4))
+    right = np.concatenate([forward(tokens[:32]), forward(tokens[32:])])
+    monkeypatch.setattr(network, "_wide", {})
+    monkeypatch.setattr(network, "forward", lambda rows: forward(rows) + np.float32(1e-7 * (len(rows) > BATCH)))
+    assert all(np.array_equal(network.forward_wide(tokens), right) for _ in range(3))
+    assert network._wide == {(64, 4): False}
 
 
 def test_any_text_can_be_encoded(encoder):

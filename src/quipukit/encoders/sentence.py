@@ -1,8 +1,9 @@
 """Transformer encoders: MiniLM, which comes with the package, and any other by name or path.
 
 Ordinary batching pads texts to the longest of their batch, and the last bits of a vector then depend on its neighbors.
-Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first), and every batch runs
-in one single-threaded torch: a vector is bitwise the same for any order, subset and number of threads.
+Here a batch holds texts of one token length and always exactly 32 rows (filled up with the first; of many short texts
+more, where they were seen to get the same bits), and every batch runs in one single-threaded torch: a vector is
+bitwise the same for any order, subset and number of threads.
 """
 
 import dataclasses
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from quipukit.deprecation import warn_deprecated
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.encoders.known import Recipe
 from quipukit.encoders.model_files import find_model, read_model, weights
-from quipukit.encoders.network import BATCH
+from quipukit.encoders.network import BATCH, batch_size
 from quipukit.errors import InputError, ResourceError
 from quipukit.storage import known_sha256
 from quipukit.vectors.model_package import MODEL_SHA256, model_folder
@@ -100,20 +101,17 @@ class SentenceEncoder(Encoder):
         from quipukit.threads import workers
 
         flat, starts = self._tokens(texts, kind)
-        lengths = np.diff(starts)
-        batches = list(_batches(lengths))
+        batches = list(_batches(flat, starts))
         crew = Workers(max(1, min(workers(), len(batches))))
-        waiting: deque[tuple[NDArray[np.int64], Future[NDArray[np.float32]]]] = deque()
+        waiting: deque[tuple[_Batch, Future[NDArray[np.float32]]]] = deque()
         try:
             for batch in batches:
-                waiting.append((batch, crew.submit(self._run, flat, starts, batch)))
+                waiting.append((batch, crew.submit(self._run, flat, starts, batch.encoded)))
                 # A few ahead, so that no worker waits, and no more: results are handed on as they come.
                 if len(waiting) > 2 * workers():
-                    positions, result = waiting.popleft()
-                    yield positions, result.result()
+                    yield _handed_on(*waiting.popleft())
             while waiting:
-                positions, result = waiting.popleft()
-                yield positions, result.result()
+                yield _handed_on(*waiting.popleft())
         finally:
             crew.stop()
 
@@ -121,9 +119,10 @@ class SentenceEncoder(Encoder):
         length = int(starts[batch[0] + 1] - starts[batch[0]])
         if length == 0:  # a tokenizer that adds no marks leaves nothing of an empty text
             return np.zeros((len(batch), self.dimension), np.float32)
-        rows = np.concatenate([batch, np.full(-len(batch) % self._network.step, batch[0])])
+        wide = len(batch) > BATCH
+        rows = batch if wide else np.concatenate([batch, np.full(-len(batch) % self._network.step, batch[0])])
         tokens = flat[starts[rows][:, None] + np.arange(length)].astype(np.int64)
-        return self._network.forward(tokens)[: len(batch)]
+        return (self._network.forward_wide if wide else self._network.forward)(tokens)[: len(batch)]
 
     def _tokens(self, texts: Sequence[str], kind: Kind) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the tokens of all texts in one array, and where each text's begin."""
@@ -152,12 +151,47 @@ def _require_packages(model: str) -> None:
         )
 
 
-def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Divide texts into batches of one length, the longest first: the last ones to wait for are the quick ones."""
+class _Batch(NamedTuple):
+    """Texts of one token length: those that are encoded, and for all that have their tokens which of them it is."""
+
+    encoded: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    source: NDArray[np.int64]
+
+
+def _batches(flat: NDArray[np.int32], starts: NDArray[np.int64]) -> Iterator[_Batch]:
+    """Divide texts into batches of one length, the longest first: the last ones to wait for are the quick ones.
+
+    Texts that differ in their capitals alone, say, or after the model's length, have the same tokens: one is encoded.
+    """
+    lengths = np.diff(starts)
     order = np.argsort(-lengths, kind="stable")
     borders = np.flatnonzero(np.diff(lengths[order])) + 1
-    for group in np.split(order, borders):
-        yield from (group[start : start + BATCH] for start in range(0, len(group), BATCH))
+    for group in np.split(order, borders) if len(order) else []:
+        first, number = _numbered(flat[starts[group][:, None] + np.arange(lengths[group[0]])])
+        by_number = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[by_number], np.arange(len(first) + 1), "left")
+        start = 0
+        while start < len(first):
+            wide = batch_size(len(first), int(lengths[group[0]]))
+            stop = start + (wide if start + wide <= len(first) else min(BATCH, len(first) - start))
+            members = by_number[ends[start] : ends[stop]]
+            yield _Batch(group[first[start:stop]], group[members], number[members] - start)
+            start = stop
+
+
+def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each different row comes first, and the number of every row among these."""
+    if not rows.shape[1]:
+        return np.zeros(1, np.int64), np.zeros(len(rows), np.int64)
+    # As strings of bytes: several times faster than comparing number by number.
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return first, number
+
+
+def _handed_on(batch: _Batch, result: "Future[NDArray[np.float32]]") -> Piece:
+    return batch.positions, result.result()[batch.source]
 
 
 def _encodable(text: str) -> str:
