@@ -21,7 +21,7 @@ from quipukit.errors import ResourceError
 BATCH = 32
 STEP = 8
 # Short texts are quicker in products of more rows: so many at once, if they are many and that moves no bit.
-_WIDE, _WIDE_TOKENS, _MANY = 128, 1536, 4096
+_WIDE, _WIDE_TOKENS, _MANY = 128, 1536, 2048
 
 
 def batch_size(count: int, length: int) -> int:
