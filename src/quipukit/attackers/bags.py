@@ -112,6 +112,7 @@ def _keep_distinct(ids, starts, of_row, kept, begins):  # type: ignore[no-untype
     for row in range(of_row.shape[0]):
         if of_row[row] == bag:
             length = starts[row + 1] - starts[row]
-            kept[begins[bag] : begins[bag] + length] = ids[starts[row] : starts[row + 1]]
+            for i in range(length):  # one by one: to assign a slice takes the compiler two seconds
+                kept[begins[bag] + i] = ids[starts[row] + i]
             begins[bag + 1] = begins[bag] + length
             bag += 1

@@ -6,6 +6,7 @@ import typer
 
 from quipukit.cli.console import say
 from quipukit.cli.evaluate import execute
+from quipukit.cli.rehearsal import rehearsed
 
 # Three settings each, over the part of the scale where things change. CMP and VickreyCMP share noise and epsilons, so
 # that the attacker who knows the mechanism simulates it once for both.
@@ -50,4 +51,5 @@ def demo(
         encoder="static",
         growth=False,
     )
-    execute(options, output, formats=("svg",))
+    with rehearsed():
+        execute(options, output, formats=("svg",))

@@ -1,0 +1,79 @@
+"""A rehearsal: compile the kernels of an experiment in a process of its own, while the experiment itself begins.
+
+Numba compiles a kernel when it is first called, which takes some 25 seconds for all that an experiment calls, on one
+core; it keeps the result on disk. So a second process runs the experiment in miniature, in seconds but for the
+compiler. Whatever it has compiled when the experiment gets there is read from disk.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_WORDS = "oak elm fir ash yew bay fig nut pod sap bud leaf root seed stem bark wood twig moss fern"
+
+
+@contextlib.contextmanager
+def rehearsed() -> Iterator[None]:
+    """Let a rehearsal run beside what is done here, if kernels are yet to be compiled and there is a core for it."""
+    from quipukit.threads import workers
+
+    if workers() < 2 or _compiled():
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        # A home of its own: what it encodes and divides is of no use to anybody. The kernels are kept elsewhere.
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, folder],
+            env={**os.environ, "QUIPUKIT_HOME": folder, "QUIPUKIT_THREADS": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _compiled() -> bool:
+    """Return whether the kernel that an experiment calls last has been compiled before."""
+    from quipukit.attackers import fusion
+
+    kernel = fusion._binned
+    return any(Path(kernel.stats.cache_path).glob(f"fusion.{kernel.py_func.__name__}-*.nbi"))
+
+
+def rehearse(folder: Path) -> None:
+    """Run an experiment with made-up words: what it calls has the types of a real one, and no size."""
+    import numpy as np
+
+    from quipukit.encoders.static import StaticEncoder
+    from quipukit.experiment.run import evaluate
+    from quipukit.vectors.store import Vectors
+
+    words = _WORDS.split()
+    texts = [f"{one} {words[(3 * place + step) % len(words)]}" for step in (1, 2) for place, one in enumerate(words)]
+    vectors = Vectors(words, np.random.default_rng(0).standard_normal((len(words), 16)).astype(np.float32))
+    (folder / "docs.tsv").write_text("".join(f"{docno}\t{text}\n" for docno, text in enumerate(texts)))
+    (folder / "topics.tsv").write_text(f"1\t{texts[0]}\n2\t{texts[7]}\n")
+    (folder / "qrels.txt").write_text("1 0 0 1\n2 0 7 1\n")
+    evaluate(
+        folder,
+        ["CMP@5", "CMP@9", "TEM@1"],
+        n=2,
+        log=texts,
+        encoder=StaticEncoder(vectors, corpus=texts),
+        vectors=vectors,
+        reranker="bm25",
+        growth=False,
+        progress=False,
+    )
+
+
+if __name__ == "__main__":
+    rehearse(Path(sys.argv[1]))
