@@ -41,11 +41,12 @@ def rehearsed() -> Iterator[None]:
 
 
 def _compiled() -> bool:
-    """Return whether the kernel that an experiment calls last has been compiled before."""
+    """Return whether the kernel that an experiment calls last has been compiled before, or would not be kept."""
     from quipukit.attackers import fusion
 
     kernel = fusion._binned
-    return any(Path(kernel.stats.cache_path).glob(f"fusion.{kernel.py_func.__name__}-*.nbi"))
+    place = kernel.stats.cache_path
+    return place is None or any(Path(place).glob(f"fusion.{kernel.py_func.__name__}-*.nbi"))
 
 
 def rehearse(folder: Path) -> None:
