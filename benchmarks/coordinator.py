@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.data import glove
 
 DIMENSION = 384
-_TOPICS, _SPECS, _DEPTH, _VARIANTS = 20, ("CMP@5", "CMP@10", "CMP@20", "CMP@30", "WBB@10", "AEA@3"), 100, 50
+_TOPICS, _SPECS, _DEPTH, _VARIANTS = 10, ("CMP@5", "CMP@10", "CMP@20"), 100, 50
 
 
 def best(task: Callable[[], Any], rounds: int) -> float:
@@ -79,7 +79,7 @@ def sharing(quick: bool) -> dict[str, float]:
     from quipukit.encoders.distributed import distributed_store
     from quipukit.executors import Dask
 
-    size, rounds = (10_000, 1) if quick else (200_000, 2)
+    size, rounds = (10_000, 1) if quick else (50_000, 2)
     texts = list(log_texts(size))
     places, targets = np.arange(size), np.arange(100)
     with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=place) as executor:
