@@ -29,6 +29,7 @@ VERBS = (
     "vectors install",
     "vectors remove",
     "vocabulary",
+    "serve",
     "demo",
 )
 

@@ -26,6 +26,7 @@ from quipukit.cli import (
     report,
     retrieve,
     score,
+    serve,
     similarity,
     utility,
     vectors,
@@ -63,6 +64,7 @@ app.command("score")(score.score)
 app.command("list")(listing.list_all)
 app.add_typer(vectors.app, name="vectors")
 app.command("vocabulary")(vocabulary.vocabulary)
+app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 
 

@@ -71,11 +71,16 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> None
     """Write the figure in each format."""
     for kind in formats:
         path = stem.with_name(f"{stem.name}.{kind}")
-        content = io.BytesIO()
-        with styled():
-            figure.savefig(content, format=kind, metadata=_METADATA.get(kind))
         with atomic_write(path) as draft:
-            draft.write_bytes(content.getvalue())
+            draft.write_bytes(file_of(figure, kind))
+
+
+def file_of(figure: "Figure", kind: str) -> bytes:
+    """Return the figure as a file of one of the formats."""
+    content = io.BytesIO()
+    with styled():
+        figure.savefig(content, format=kind, metadata=_METADATA.get(kind))
+    return content.getvalue()
 
 
 def new_figure(width: float, height: float) -> "Figure":

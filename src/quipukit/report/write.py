@@ -4,9 +4,10 @@ import functools
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -24,6 +25,9 @@ from quipukit.report.views import View, views_of
 from quipukit.report.written import replace_report
 from quipukit.results import Result
 from quipukit.storage import atomic_write, make_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_report(
@@ -85,21 +89,14 @@ class Report:
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise FileError(f"{place} is a file; name a folder for the report.")
-        report = ReportData(self.views, self._looks, examples)
-        chosen = [section for section in sections() if section.applies(report)]
-        drawings = [
-            (drawing.name + self._suffixes[view.name], drawing.draw)
-            for section in chosen
-            for view in self.views
-            for drawing in section.drawings(view, self._looks)
-        ]
+        report = ReportData(self.views, self.looks, examples)
+        drawings = self.drawings
         show = progress or (lambda done, total: None)
         # Drawing takes most of the time; the page and the tables count as two figures.
         done, total = 2, 2 + (len(drawings) if formats else 0)
         show(0, total)
-        contents = [(section, SectionTables.of(section, report)) for section in chosen]
-        files = self._table_files(contents)
-        html = page(report, contents)
+        files = self.table_files
+        html = page(report, self._contents)
         make_folder(place)
         # Written aside until complete: an interruption keeps the earlier report, never a mixture of the two.
         with tempfile.TemporaryDirectory(prefix=".draft-", dir=place) as aside:
@@ -107,7 +104,7 @@ class Report:
             for name, text in files.items():
                 _write_text(draft / "tables" / name, text)
             show(done, total)
-            for name, draw in drawings if formats else ():
+            for name, draw in drawings.items() if formats else ():
                 save(draw(), draft / "figures" / name, formats)
                 done += 1
                 show(done, total)
@@ -117,7 +114,29 @@ class Report:
         return place / "report.html"
 
     @functools.cached_property
-    def _looks(self) -> Mapping[str, Look]:
+    def drawings(self) -> "Mapping[str, Callable[[], Figure]]":
+        """Return the figures for papers by the names of their files, without an ending: each is drawn when called."""
+        return {
+            drawing.name + self._suffixes[view.name]: drawing.draw
+            for section in self._sections
+            for view in self.views
+            for drawing in section.drawings(view, self.looks)
+        }
+
+    @functools.cached_property
+    def _sections(self) -> list[Section]:
+        report = ReportData(self.views, self.looks)
+        return [section for section in sections() if section.applies(report)]
+
+    @functools.cached_property
+    def _contents(self) -> list[tuple[Section, SectionTables]]:
+        """Return the sections with their tables, which never hold the text of a query."""
+        report = ReportData(self.views, self.looks)
+        return [(section, SectionTables.of(section, report)) for section in self._sections]
+
+    @functools.cached_property
+    def looks(self) -> Mapping[str, Look]:
+        """Return how every mechanism looks, in all figures."""
         return looks_of([name for view in self.views for name in view.mechanisms])
 
     @functools.cached_property
@@ -126,10 +145,11 @@ class Report:
         names = slugs(view.name for view in self.views)
         return {name: "" if len(self.views) == 1 else f"-{slug}" for name, slug in names.items()}
 
-    def _table_files(self, contents: Sequence[tuple[Section, SectionTables]]) -> dict[str, str]:
+    @functools.cached_property
+    def table_files(self) -> Mapping[str, str]:
         """Return the content of every file with a table, by its name."""
         files: dict[str, str] = {}
-        for section, own in contents:
+        for section, own in self._contents:
             for name, text in self._files_of(section, own):
                 if not re.fullmatch(r"[\w-]+\.\w+", name):
                     raise InputError(

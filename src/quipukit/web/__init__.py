@@ -1,0 +1,1 @@
+"""The local page and the HTTP service: try a setting, explore results, search privately, guess."""

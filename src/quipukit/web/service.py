@@ -1,0 +1,105 @@
+"""The service behind the pages: its parts are made when they are first needed, so that the page is there at once."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from quipukit.errors import InputError
+from quipukit.web.access import Access
+
+if TYPE_CHECKING:
+    from quipukit.web.game import Game
+    from quipukit.web.guessing import Guessers
+    from quipukit.web.results import OpenResult
+    from quipukit.web.searching import OpenSearcher, Searches
+    from quipukit.web.settings import Mechanisms
+
+_T = TypeVar("_T")
+
+
+class Service:
+    """Results that are open, engines, and everything that answers a request."""
+
+    def __init__(
+        self,
+        results: "Sequence[OpenResult]" = (),
+        engines: Sequence[str] = (),
+        access: Access | None = None,
+        *,
+        opener: "OpenSearcher | None" = None,
+        guessers: "Guessers | None" = None,
+    ) -> None:
+        """Hold results and engines; ``opener`` and ``guessers`` replace the real ones, in tests."""
+        self.access = access or Access()
+        self.results, self.engines = list(results), list(engines)
+        self.ready = False
+        self._opener = opener
+        self._lock = threading.RLock()
+        self._parts: dict[str, Any] = {} if guessers is None else {"guessers": guessers}
+
+    def _part(self, name: str, make: Callable[[], _T]) -> _T:
+        with self._lock:
+            if name not in self._parts:
+                self._parts[name] = make()
+            part: _T = self._parts[name]
+            return part
+
+    @property
+    def mechanisms(self) -> "Mechanisms":
+        """Return the mechanisms."""
+        from quipukit.web.settings import Mechanisms
+
+        return self._part("mechanisms", Mechanisms)
+
+    @property
+    def guessers(self) -> "Guessers":
+        """Return the attackers."""
+        from quipukit.web.guessing import Guessers
+
+        return self._part("guessers", lambda: Guessers(self.mechanisms.vectors))
+
+    @property
+    def game(self) -> "Game":
+        """Return the game."""
+        from quipukit.web.game import Game
+
+        return self._part("game", lambda: Game(self.mechanisms, self.guessers))
+
+    @property
+    def searches(self) -> "Searches":
+        """Return the searches."""
+        from quipukit.web.searching import Searches, private_search
+
+        # An engine that somebody else names would let them reach whatever this machine reaches.
+        return self._part(
+            "searches",
+            lambda: Searches(
+                self.mechanisms, self.engines, any_engine=self.access.local, opener=self._opener or private_search
+            ),
+        )
+
+    def result(self, number: int) -> "OpenResult":
+        """Return one of the results, counted from 0."""
+        if not 0 <= number < len(self.results):
+            raise InputError(f"{len(self.results)} results are open, counted from 0 (found {number}).")
+        return self.results[number]
+
+    def comparison(self, first: int, second: int) -> dict[str, Any]:
+        """Return two results compared."""
+        with self._lock:
+            key = f"compare {first} {second}"
+            if key not in self._parts:
+                from quipukit.web.comparing import compared
+
+                self._parts[key] = compared(self.result(first).result, self.result(second).result)
+            made: dict[str, Any] = self._parts[key]
+            return made
+
+    def warm_up(self) -> None:
+        """Load and compile what a first query would wait for."""
+        from quipukit.web.tryout import variants_of
+
+        for name, value in (("CMP", 10.0), ("StickyCover", None)):
+            variants_of(self.mechanisms.bound(name, value), "how does a tumor grow", 2)
+        self.guessers.guess("how does a tumor grow", ["does tumor grow", "how tumor"])
+        self.ready = True
