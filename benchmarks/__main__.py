@@ -27,6 +27,7 @@ NAMES = (
     "selection",
     "small_samples",
     "audit",
+    "serve",
     "long_log",
     "streaming",
     "full_size",

@@ -27,6 +27,7 @@ HEAVY = (
     "results",
     "statistical",
     "testing",
+    "web",
     "attackers/test_bayes.py",
     "attackers/test_fusion.py",
     "attackers/test_lexical.py",

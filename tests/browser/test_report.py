@@ -1,8 +1,7 @@
 """The page in a real browser: it draws, it answers, it needs no network, and it fits."""
 
 import functools
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,28 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 FEW = ("CMP", "TEM", "AEA", "FEA", "Identity", "Random")
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("needs a Chromium in PATH")
-    api = pytest.importorskip("playwright.sync_api", reason="needs playwright's client")
-    with api.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield started
-        started.close()
-
 
 RESULTS: dict[str, Callable[[], list[Result]]] = {
     "plain": lambda: [make_result(mechanisms=FEW)],

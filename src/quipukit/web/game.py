@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 
 from quipukit.errors import InputError
-from quipukit.web.guessing import Guesses, Guessers
+from quipukit.web.guessing import Guessers, Guesses
 from quipukit.web.settings import Mechanisms
 from quipukit.web.tryout import variants_of
 
@@ -32,36 +32,64 @@ class Level:
 LEVELS = (
     Level(
         "CMP",
-        50.0,
+        22.0,
         6,
-        ("how does a tumor grow", "side effects of insulin", "can i lose my house in a divorce"),
+        (
+            "side effects of insulin",
+            "how does a tumor grow",
+            "early signs of diabetes",
+            "treatment of depression",
+            "is asthma dangerous for children",
+            "how long does the flu last",
+        ),
         "A little noise",
-        "With little noise the words shine through: you need no computer to read them.",
+        "With little noise the words shine through: it takes no computer to read them.",
     ),
     Level(
         "CMP",
-        12.0,
+        11.0,
         20,
-        ("symptoms of lung cancer", "how to file for bankruptcy", "who was the first woman in space"),
-        "Much noise, twenty times",
-        "Each text alone is gibberish. But noise averages out: whoever compares twenty of them with a log of queries "
+        (
+            "how to file for bankruptcy",
+            "average salary of a nurse",
+            "can i lose my house in a divorce",
+            "how to hide money from my wife",
+            "best bank for a student loan",
+            "do i pay tax on a gift",
+        ),
+        "More noise, twenty times",
+        "Each text alone is gibberish. But noise averages out: whoever compares twenty texts with a log of queries "
         "sees what they have in common.",
     ),
     Level(
         "AEA",
         3.0,
         6,
-        ("treatment of depression", "how to train a dog", "best soil for roses"),
+        (
+            "how to train a dog",
+            "why does my cat cough",
+            "best food for a horse",
+            "can a rabbit live with a hamster",
+            "how old is a turtle",
+            "do bees sleep in winter",
+        ),
         "Other words for the same thing",
         "Every word became a more general one. That hides the detail, not the topic, and few queries fit.",
     ),
     Level(
         "TEM",
-        3.0,
+        2.0,
         20,
-        ("early signs of diabetes", "average salary of a nurse", "is it legal to record a call"),
+        (
+            "is it legal to record a call",
+            "how to find a cheap lawyer",
+            "can police search my phone",
+            "what happens after an arrest",
+            "how to report a theft",
+            "sentence for drunk driving",
+        ),
         "Words drawn from all words",
-        "A smaller budget hides more from you. Attackers know which words are drawn together, and you do not.",
+        "A small budget hides more from you. Attackers know how likely each word is to become another, and you do not.",
     ),
     Level(
         "Cover",
@@ -69,8 +97,8 @@ LEVELS = (
         1,
         (),
         "A crowd of real queries",
-        "Here nothing was disturbed: your query is one of this fixed group, and any of them would have sent the same. "
-        "Nobody can do better than chance, however clever.",
+        "Here nothing was disturbed: the query is one of this fixed group, and any of them would have sent the same. "
+        "Nobody does better than chance, however clever.",
     ),
 )
 
@@ -113,13 +141,16 @@ class Game:
             raise InputError(f"the game has {len(LEVELS)} rounds, counted from 0 (found {number}).")
         level = LEVELS[number]
         mechanism = self._mechanisms.bound(level.mechanism, level.value)
-        query = self._lots.choice(level.queries or self._pool)
+        # Without queries of its own, a level takes any that the mechanism hides among others.
+        query = self._lots.choice(level.queries or self._guessers.log.texts)
         texts = variants_of(mechanism, query, level.n).texts
-        others = texts if mechanism.own_count else self._pool
-        wrong = self._lots.sample([text for text in dict.fromkeys(others) if text != query], CHOICES - 1)
+        others = dict.fromkeys(level.queries or texts)
+        wrong = self._lots.sample([text for text in others if text != query], CHOICES - 1)
         choices = [query, *wrong]
         self._lots.shuffle(choices)
-        dealt = Round(number, secrets.token_urlsafe(12), level, query, repr(mechanism.spec), tuple(texts[:_SHOWN]), tuple(choices))
+        dealt = Round(
+            number, secrets.token_urlsafe(12), level, query, repr(mechanism.spec), tuple(texts[:_SHOWN]), tuple(choices)
+        )
         with self._lock:
             self._rounds[dealt.identity] = dealt
             while len(self._rounds) > _KEPT:
@@ -136,7 +167,3 @@ class Game:
             raise InputError(f"choose one of the {len(dealt.choices)} queries, counted from 0.")
         guesses = self._guessers.guess(dealt.query, dealt.texts)
         return Verdict(dealt.query, dealt.choices[choice] == dealt.query, dealt.level.lesson, tuple(guesses))
-
-    @property
-    def _pool(self) -> "list[str]":
-        return list(self._guessers.log.texts)

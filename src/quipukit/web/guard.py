@@ -130,7 +130,7 @@ def _secret(headers: Mapping[str, str]) -> str | None:
 
 
 def _cookie(headers: Mapping[str, str]) -> str | None:
-    jar = SimpleCookie[str]()
+    jar = SimpleCookie()
     try:
         jar.load(headers.get("cookie", ""))
     except CookieError:

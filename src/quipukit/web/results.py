@@ -227,7 +227,12 @@ def _finite(number: Any) -> float | None:
 def _table(table: ReportTable) -> dict[str, Any]:
     def cells(row: Sequence[Any]) -> list[dict[str, Any]]:
         return [
-            {"text": typeset(cell.text), "bold": cell.bold, "marks": cell.marks, "small": list(map(typeset, cell.small))}
+            {
+                "text": typeset(cell.text),
+                "bold": cell.bold,
+                "marks": cell.marks,
+                "small": list(map(typeset, cell.small)),
+            }
             for cell in row
         ]
 
@@ -238,6 +243,8 @@ def _table(table: ReportTable) -> dict[str, Any]:
         "column_groups": [list(group) for group in table.column_groups],
         "stubs": table.stubs,
         "text_columns": list(table.text_columns),
-        "groups": [{"heading": group.heading, "rows": [cells(row) for row in group.rows]} for group in table.row_groups],
+        "groups": [
+            {"heading": group.heading, "rows": [cells(row) for row in group.rows]} for group in table.row_groups
+        ],
         "caption": typeset(table.caption),
     }

@@ -22,6 +22,9 @@ class Searcher(Protocol):
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
 
+    def start(self) -> None:
+        """Load all that the first query would have to wait for."""
+
     def preview(self, query: str) -> Any:
         """Return what would leave; nothing does."""
 
@@ -34,7 +37,7 @@ OpenSearcher = Callable[[str, "str | None", "int | None"], Searcher]
 
 def private_search(engine: str, mechanism: str | None, n: int | None) -> Searcher:
     """Open a private search of the core package."""
-    from quipukit.search import PrivateSearch
+    from quipukit.search.private import PrivateSearch
 
     searcher: Searcher = PrivateSearch(engine, mechanism, n)
     return searcher

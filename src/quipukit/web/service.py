@@ -102,4 +102,5 @@ class Service:
         for name, value in (("CMP", 10.0), ("StickyCover", None)):
             variants_of(self.mechanisms.bound(name, value), "how does a tumor grow", 2)
         self.guessers.guess("how does a tumor grow", ["does tumor grow", "how tumor"])
+        self.searches.open(self.searches.wish(None, None, None, None)).start()
         self.ready = True

@@ -46,8 +46,8 @@ def _odds(whole: "MetricDP | LocalDP", n: int) -> str:
     if isinstance(whole, LocalDP):
         return f"{sent} the odds between any two of {whole.among} by {factor}."
     return (
-        f"{sent} the odds between two words at distance 1 in the {whole.metric} metric by {factor}; words that are closer "
-        "in meaning are harder to tell apart, distant ones easier."
+        f"{sent} the odds between two words at distance 1 in the {whole.metric} metric by {factor}; words that are "
+        "closer in meaning are harder to tell apart, distant ones easier."
     )
 
 

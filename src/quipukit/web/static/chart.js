@@ -1,6 +1,6 @@
 // Charts as SVG: a plane or curves, with points that can be chosen by mouse and keyboard.
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 560, HEIGHT = 420, LEFT = 52, RIGHT = 14, TOP = 14, BOTTOM = 48;
+const WIDTH = 560, HEIGHT = 420, LEFT = 60, RIGHT = 14, TOP = 14, BOTTOM = 52;
 
 export function svg(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -32,7 +32,7 @@ function ticks(low, high, wished = 5) {
 }
 
 // lines: [{name, className, marker, points: [{x, y, low, high, title, key}]}]; fronts: [[x, y], ...]; x: {label, low, high, log, ticks}.
-export function chart(place, { title, lines, x, y, front = [], diagonal = false, onPick = null, chosen = null, names = false }) {
+export function chart(place, { title, lines, x, y, front = [], diagonal = false, onPick = null, chosen = null }) {
   const log = (value) => (x.log ? Math.log(value) : value);
   const inX = (value) => LEFT + ((log(value) - log(x.low)) / (log(x.high) - log(x.low) || 1)) * (WIDTH - LEFT - RIGHT);
   const inY = (value) => TOP + (1 - (value - y.low) / (y.high - y.low || 1)) * (HEIGHT - TOP - BOTTOM);
@@ -47,7 +47,7 @@ export function chart(place, { title, lines, x, y, front = [], diagonal = false,
     svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "label" }, x.label),
     svg("text", { x: 14, y: (TOP + HEIGHT - BOTTOM) / 2, "text-anchor": "middle", class: "label", transform: `rotate(-90 14 ${(TOP + HEIGHT - BOTTOM) / 2})` }, y.label),
   );
-  if (diagonal) root.append(svg("path", { class: "diagonal", d: `M${inX(0)},${inY(0)}L${inX(1)},${inY(1)}` }));
+  if (diagonal) root.append(svg("path", { class: "diagonal", d: `M${inX(0)},${inY(0)}L${inX(Math.min(1, y.high))},${inY(Math.min(1, y.high))}` }));
   for (const line of lines) {
     const at = line.points.map((one) => `${inX(one.x).toFixed(1)},${inY(one.y).toFixed(1)}`);
     const sure = line.points.filter((one) => one.low !== null && one.low !== undefined);
@@ -75,8 +75,6 @@ export function chart(place, { title, lines, x, y, front = [], diagonal = false,
       }
       root.append(node);
     }
-    const last = line.points[line.points.length - 1];
-    if (names && last) root.append(svg("text", { class: `label ${line.className}`, x: Math.min(inX(last.x) + 9, WIDTH - 4), y: inY(last.y) - 8, "text-anchor": inX(last.x) > WIDTH - 90 ? "end" : "start" }, line.name));
   }
   if (nodes.length) roving(nodes, chosen, onPick);
   place.replaceChildren(root);

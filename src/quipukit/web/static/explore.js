@@ -35,7 +35,7 @@ function drawPlane() {
   if (!view().judged) return;
   const points = shown();
   chart(byId("plane"), {
-    title: "Risk against utility of every setting", names: true, diagonal: true, chosen: state.key, front: front(points),
+    title: "Risk against utility of every setting", diagonal: true, chosen: state.key, front: front(points),
     lines: lines(points, (one) => ({ x: one.risk, y: one.utility, title: words(one), key: keyOf(one) })),
     x: { label: `risk (${state.attacker}, ${state.persona})`, low: 0, high: 1, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1] },
     y: { label: `utility (${view().measure})`, low: 0, high: axisEnd(points.map((one) => one.utility ?? 0)) }, onPick: (key) => pick(key).catch(fault),
@@ -98,8 +98,9 @@ function showQueries(point, rows) {
   byId("queries-section").hidden = false;
   byId("queries-title").textContent = `Query by query: ${point.name}`;
   const cell = (text, kind) => make("td", { class: kind }, text);
-  const body = rows.map((row) => make("tr", {}, make("th", { scope: "row" }, visible(row.qid)), cell(visible(row.query), "query"), cell(number(row.risk), "num"), cell(row.rank === null ? "\u2013" : row.rank.toLocaleString("en-US"), "num"), cell(number(row.utility), "num")));
-  const heads = [["Query", ""], ["Text", ""], ["Risk", "num"], ["Rank", "num"], [view().measure || "Utility", "num"]].map(([text, kind]) => make("th", { scope: "col", class: kind }, text));
+  const ranked = rows.some((row) => row.rank !== null); // the strongest is another attacker at every setting
+  const body = rows.map((row) => make("tr", {}, make("th", { scope: "row" }, visible(row.qid)), cell(visible(row.query), "query"), cell(number(row.risk), "num"), ...(ranked ? [cell(row.rank === null ? "\u2013" : row.rank.toLocaleString("en-US"), "num")] : []), cell(number(row.utility), "num")));
+  const heads = [["Query", ""], ["Text", ""], ["Risk", "num"], ...(ranked ? [["Rank", "num"]] : []), [view().measure || "Utility", "num"]].map(([text, kind]) => make("th", { scope: "col", class: kind }, text));
   byId("queries").replaceChildren(tableBox("Queries, the riskiest first", make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body)), true));
 }
 
