@@ -44,7 +44,7 @@ def test_guesses_mark_the_true_one() -> None:
     for one in body["attackers"]:
         assert len(one["texts"]) == len(one["hits"]) == 10
         assert [text for text, hit in zip(one["texts"], one["hits"], strict=True) if hit] == ["how to sell rice"]
-    assert body["attackers"][0]["rank"] == 1
+    assert min(one["rank"] for one in body["attackers"]) == 1
 
 
 def test_search_and_what_would_leave() -> None:

@@ -11,6 +11,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl
 
+from starlette.exceptions import HTTPException
+
 from quipukit.web.access import COOKIE, HEADER, Access
 
 Scope = MutableMapping[str, Any]
@@ -46,8 +48,11 @@ class Refused(Exception):
         self.status, self.why = status, why
 
 
-class TooLarge(Exception):
+class TooLarge(HTTPException):
     """A body that is longer than any request needs."""
+
+    def __init__(self) -> None:
+        super().__init__(413, f"a request has at most {MOST_BYTES:,} bytes.")
 
 
 class Guard:
@@ -60,6 +65,8 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008})
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         started = finished = False
@@ -77,8 +84,8 @@ class Guard:
             await self.app(scope, _limited(receive, headers), guarded_send)
         except Refused as refusal:
             await self._refuse(refusal, scope, guarded_send)
-        except TooLarge:
-            await _answer(guarded_send, 413, f"a request has at most {MOST_BYTES:,} bytes.")
+        except TooLarge as refusal:
+            await _answer(guarded_send, refusal.status_code, refusal.detail)
         except Exception as fault:
             # By its kind alone: a message or a traceback may quote the query.
             if not started:
