@@ -26,10 +26,11 @@ class FakeSearch:
     """Answers every query with two documents, one of them hostile."""
 
     engine: str
-    mechanism: str | None
+    setting: str | None
     n: int | None
     reason: str = "it is the one for tests."
     asked: list[str] = field(default_factory=list)
+    mechanism: None = None  # attackers of noise need not know it
 
     def start(self) -> None:
         """Do nothing."""

@@ -47,6 +47,17 @@ def test_guesses_mark_the_true_one() -> None:
     assert min(one["rank"] for one in body["attackers"]) == 1
 
 
+def test_who_attacks_a_cover_knows_the_groups() -> None:
+    sent = (
+        client().post("/api/try", json={"query": "how to cook rice", "mechanism": "Cover", "value": 50}).json()["texts"]
+    )
+    wish = {"query": "how to cook rice", "texts": sent, "mechanism": "Cover", "value": 50}
+    names = [one["attacker"] for one in client().post("/api/guesses", json=wish).json()["attackers"]]
+    assert names == ["Bayes", "Positional", "Words", "Lexical"]
+    found = client().post("/api/guesses", json={"query": "x", "texts": sent, "searched": True}).json()["attackers"]
+    assert len(found) == 3
+
+
 def test_search_and_what_would_leave() -> None:
     opened: list[FakeSearch] = []
 
@@ -65,7 +76,7 @@ def test_search_and_what_would_leave() -> None:
     assert len(opened) == 1 and opened[0].asked == [SECRET]  # one session
     inside.post("/api/session/new")
     inside.post("/api/search", json={"query": SECRET, "mechanism": "CMP", "value": 5, "n": 7})
-    assert [(one.mechanism, one.n) for one in opened] == [(None, None), ("CMP@5", 7)]
+    assert [(one.setting, one.n) for one in opened] == [(None, None), ("CMP@5", 7)]
 
 
 def test_results() -> None:

@@ -47,6 +47,12 @@ def test_a_link_to_a_page_may_be_followed_and_the_address_bar_may_search() -> No
     assert client().get("/search?q=x", headers={"sec-fetch-site": "none"}).status_code == 200
 
 
+def test_an_old_browser_tells_by_the_referrer() -> None:
+    for referrer in ("http://evil.example/", f"{ROOT}.evil.example/", "http://127.0.0.1:9/"):
+        assert client().get("/search?q=x", headers={"referer": referrer}).status_code == 403
+    assert client().get("/search?q=x", headers={"referer": f"{ROOT}/search"}).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["try", "guesses", "search", "session/new", "game/deal", "game/answer"])
 def test_calls_that_change_something_need_the_token_of_this_start(path: str) -> None:
     own = service()

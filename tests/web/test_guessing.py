@@ -18,4 +18,4 @@ def test_nothing_sent_is_nothing_guessed() -> None:
 
 def test_another_query_is_not_marked() -> None:
     found = small_guessers().guess("how to sell rice", ["fix a car"], top=3)
-    assert all(len(one.texts) == 3 and not one.found and one.rank > 3 for one in found if one.attacker != "Style")
+    assert all(len(one.texts) == 3 and not one.found and one.rank > 3 for one in found)

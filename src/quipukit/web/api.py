@@ -67,7 +67,13 @@ def api(service: Service) -> APIRouter:
         """Return what attackers guess from the texts that were sent."""
         from quipukit.web.tryout import checked_query
 
-        found = service.guessers.guess(checked_query(request.query), request.texts)
+        mechanism = None
+        if request.searched:
+            wish = service.searches.wish(request.engine, request.mechanism, request.value, request.n)
+            mechanism = service.searches.open(wish).mechanism
+        elif request.mechanism is not None:
+            mechanism = service.mechanisms.bound(request.mechanism, request.value)
+        found = service.guessers.guess(checked_query(request.query), request.texts, mechanism)
         attackers = [models.AttackerGuesses.model_validate(_guesses(one)) for one in found]
         return models.GuessesAnswer(log_size=len(service.guessers.log), attackers=attackers)
 

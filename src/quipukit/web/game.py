@@ -165,5 +165,6 @@ class Game:
             raise InputError("this round is over; start a new one.")
         if not 0 <= choice < len(dealt.choices):
             raise InputError(f"choose one of the {len(dealt.choices)} queries, counted from 0.")
-        guesses = self._guessers.guess(dealt.query, dealt.texts)
+        mechanism = self._mechanisms.bound(dealt.level.mechanism, dealt.level.value)
+        guesses = self._guessers.guess(dealt.query, dealt.texts, mechanism)
         return Verdict(dealt.query, dealt.choices[choice] == dealt.query, dealt.level.lesson, tuple(guesses))

@@ -97,9 +97,11 @@ class Guard:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self.access.knows_host(host):
             raise Refused(421, "this service does not go by that host name; use the address that it printed.")
-        changes = scope["method"] not in ("GET", "HEAD")
-        if origin is not None and origin != f"{scope['scheme']}://{host}":
+        changes, own = scope["method"] not in ("GET", "HEAD"), f"{scope['scheme']}://{host}"
+        if origin is not None and origin != own:
             raise Refused(403, "requests from other sites are refused.")
+        if _asks_something(scope) and not headers.get("referer", f"{own}/").startswith(f"{own}/"):
+            raise Refused(403, "requests from other sites are refused.")  # also by browsers that mark none
         site = headers.get("sec-fetch-site", "none")
         if site not in ("none", "same-origin") and (changes or not _opens_a_page(scope, headers)):
             raise Refused(403, "requests from other sites are refused.")

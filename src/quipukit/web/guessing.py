@@ -10,10 +10,15 @@ import pandas as pd
 
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.attackers.panel import Panel
+from quipukit.frames import SETTING
+from quipukit.mechanisms.base import Mechanism
+from quipukit.mechanisms.cover import Cover
 from quipukit.vectors.store import Vectors
 
 # Those of the panel that need no encoder: an answer within a second, and nearly as strong as all of them together.
 ATTACKERS = ("Positional", "Words", "Lexical")
+# Knows the mechanism, too: the strongest there is against covers. For noise it would have to learn for half a minute.
+INFORMED = "Bayes"
 LOG = "wordnet"
 LOG_SIZE = 5_000
 TOP = 10
@@ -49,35 +54,43 @@ class Guessers:
             return self._log
         return read_log(LOG).sample(LOG_SIZE, np.random.default_rng(0))
 
-    def guess(self, query: str, texts: Sequence[str], top: int = TOP) -> list[Guesses]:
-        """Return what each attacker makes of the texts."""
-        sent = pd.DataFrame(
-            {
-                "qid": _QID,
-                "variant": range(len(texts)),
-                "query": list(texts),
-                "mechanism": "sent",
-                "parameter": "",
-                "value": 0.0,
-            }
-        )
-        queries = pd.DataFrame({"qid": [_QID], "query": [query]})
-        if not len(sent):
+    def guess(
+        self, query: str, texts: Sequence[str], mechanism: Mechanism | None = None, top: int = TOP
+    ) -> list[Guesses]:
+        """Return what each attacker makes of the texts; one that knows the mechanism is among them if it is a cover."""
+        if not texts:
             return [Guesses(name, (), (), None) for name in ATTACKERS]
         with self._lock:
-            panel = self._panel(query)
-            guesses = panel.guesses(sent, queries, top)
-            ranks = panel.ranks(sent, queries).set_index("attacker")["log_rank"]
-        return [
-            Guesses(name, tuple(rows["query"]), tuple(bool(hit) for hit in rows["hit"]), float(ranks[name]))
-            for name, rows in guesses.groupby("attacker", sort=False)
-        ]
+            found = _guesses(self._panel(query), query, _sent(texts, mechanism), top)
+            if isinstance(mechanism, Cover):
+                informed = Panel([INFORMED], self._log_with(query), vectors=self._vectors, mechanisms=[mechanism])
+                found = [*_guesses(informed, query, _sent(texts, mechanism), top), *found]
+        return found
+
+    def _log_with(self, query: str) -> QueryLog:
+        return self.log.completed([query])
 
     def _panel(self, query: str) -> Panel:
         if self.log.row(query) >= 0:
             return self._public_panel
-        return Panel(ATTACKERS, self.log.completed([query]), vectors=self._vectors)
+        return Panel(ATTACKERS, self._log_with(query), vectors=self._vectors)
 
     @functools.cached_property
     def _public_panel(self) -> Panel:
         return Panel(ATTACKERS, self.log, vectors=self._vectors)
+
+
+def _sent(texts: Sequence[str], mechanism: Mechanism | None) -> pd.DataFrame:
+    setting = ("sent", "", 0.0) if mechanism is None else (mechanism.spec.family, mechanism.parameter, mechanism.value)
+    table = {"qid": _QID, "variant": range(len(texts)), "query": list(texts)}
+    return pd.DataFrame({**table, **dict(zip(SETTING, setting, strict=True))})
+
+
+def _guesses(panel: Panel, query: str, sent: pd.DataFrame, top: int) -> list[Guesses]:
+    queries = pd.DataFrame({"qid": [_QID], "query": [query]})
+    guesses = panel.guesses(sent, queries, top)
+    ranks = panel.ranks(sent, queries).set_index("attacker")["log_rank"]
+    return [
+        Guesses(str(name), tuple(rows["query"]), tuple(bool(hit) for hit in rows["hit"]), float(ranks[name]))
+        for name, rows in guesses.groupby("attacker", sort=False)
+    ]

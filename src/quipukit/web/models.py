@@ -53,10 +53,18 @@ class TryAnswer(BaseModel):
 
 
 class GuessesRequest(Strict):
-    """A query, and the texts that were sent for it."""
+    """A query, the texts that were sent for it, and the setting, which attackers of covers know.
+
+    ``searched`` says that they were sent by a search: without a mechanism it is then the default one of searches.
+    """
 
     query: Query
-    texts: list[Text] = Field(max_length=1_000)
+    texts: list[Text] = Field(max_length=2_000)
+    engine: Annotated[str, Field(max_length=500)] | None = None
+    mechanism: Name | None = None
+    value: FiniteFloat | None = None
+    n: Count | None = None
+    searched: bool = False
 
 
 class AttackerGuesses(BaseModel):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from quipukit.errors import InputError
+from quipukit.mechanisms.base import Mechanism
 from quipukit.specs import Spec
 from quipukit.web.settings import MOST_VARIANTS, Mechanisms
 
@@ -21,6 +22,10 @@ class Searcher(Protocol):
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What hides the queries."""
 
     def start(self) -> None:
         """Load all that the first query would have to wait for."""

@@ -99,8 +99,9 @@ class Service:
         """Load and compile what a first query would wait for."""
         from quipukit.web.tryout import variants_of
 
-        for name, value in (("CMP", 10.0), ("StickyCover", None)):
+        for name, value in (("CMP", 10.0), ("Cover", None)):
             variants_of(self.mechanisms.bound(name, value), "how does a tumor grow", 2)
-        self.guessers.guess("how does a tumor grow", ["does tumor grow", "how tumor"])
+        cover = self.mechanisms.bound("Cover", None)
+        self.guessers.guess("how does a tumor grow", ["does tumor grow", "how tumor"], cover)
         self.searches.open(self.searches.wish(None, None, None, None)).start()
         self.ready = True

@@ -33,14 +33,14 @@ function show(answer) {
   byId("outcome").hidden = false;
 }
 
-async function conclude(query, texts, signal) {
+async function conclude(query, texts, setting, signal) {
   byId("guesses").replaceChildren();
   if (!texts.length) {
     byId("guesses-note").textContent = "Nothing was sent for this query, so there is nothing new to conclude.";
     return;
   }
   byId("guesses-note").textContent = "Attacking\u2026";
-  const guesses = await post("/api/guesses", { query, texts }, signal);
+  const guesses = await post("/api/guesses", { query, texts, searched: true, ...setting }, signal);
   byId("guesses-note").textContent = `The best ten guesses of each attacker, among ${guesses.log_size.toLocaleString("en-US")} public queries and yours.`;
   showGuesses(byId("guesses"), guesses.attackers);
 }
@@ -54,10 +54,11 @@ async function run(dry) {
   const engine = byId("engine").value === OTHER ? byId("other").value.trim() : byId("engine").value;
   say("Searching\u2026");
   try {
-    const answer = await post("/api/search", { query, engine: engine || null, dry_run: dry, ...(fields ? fields.settings() : {}) }, signal);
+    const setting = { engine: engine || null, ...(fields ? fields.settings() : {}) };
+    const answer = await post("/api/search", { query, dry_run: dry, ...setting }, signal);
     say("");
     show(answer);
-    await conclude(query, answer.preview.texts, signal);
+    await conclude(query, answer.preview.texts, setting, signal);
   } catch (error) {
     fault(error);
   }
@@ -83,7 +84,7 @@ try {
   fields.settle();
   const query = byId("query").value.trim();
   const sent = Array.from(byId("texts").children, (item) => item.textContent);
-  if (query && !byId("outcome").hidden) await conclude(query, sent);
+  if (query && !byId("outcome").hidden) await conclude(query, sent, {});
 } catch (error) {
   fault(error);
 }

@@ -40,7 +40,7 @@ async function run() {
     show(answer);
     byId("guesses-note").textContent = "Attacking\u2026";
     byId("guesses").replaceChildren();
-    const guesses = await post("/api/guesses", { query, texts: answer.texts }, signal);
+    const guesses = await post("/api/guesses", { query, texts: answer.texts, mechanism: wish.mechanism, value: wish.value }, signal);
     byId("guesses-note").textContent = `The best ten of each attacker, among ${guesses.log_size.toLocaleString("en-US")} public queries and yours.`;
     showGuesses(byId("guesses"), guesses.attackers);
   } catch (error) {
