@@ -6,7 +6,7 @@ import threading
 import webbrowser
 from collections.abc import Callable
 
-from quipukit.errors import InputError, ResourceError
+from quipukit.errors import InputError, QuipukitError, ResourceError
 from quipukit.web.access import Access
 
 PORT = 8765
@@ -81,7 +81,14 @@ def serve(
         say(f"serving {address} (Ctrl-C ends it)")
         if access.token is None:
             say(f"programs that POST need this token, made for this start: {access.start}")
-        threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+        threading.Thread(target=_warm, args=(warm_up, say), name="warm-up", daemon=True).start()
         if browser:
             threading.Timer(0.3, webbrowser.open, [address]).start()
         uvicorn.Server(config).run(sockets=[own])
+
+
+def _warm(warm_up: Callable[[], None], say: Callable[[str], None]) -> None:
+    try:
+        warm_up()
+    except QuipukitError as fault:  # whoever asks for the same will be told, too
+        say(f"warning: {fault}")
