@@ -47,6 +47,7 @@ def test_guesses_mark_the_true_one() -> None:
     assert min(one["rank"] for one in body["attackers"]) == 1
 
 
+@pytest.mark.slow  # loads the built-in partition
 def test_who_attacks_a_cover_knows_the_groups() -> None:
     sent = (
         client().post("/api/try", json={"query": "how to cook rice", "mechanism": "Cover", "value": 50}).json()["texts"]

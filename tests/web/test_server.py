@@ -67,8 +67,8 @@ def _read(address: str, server: "subprocess.Popen[bytes]") -> bytes:
     ("options", "words"),
     [
         (["--host", "0.0.0.0"], "--token"),
-        (["--token", "short"], "--token must be"),
-        (["--engine", "solr+http://bob:secret@host/solr/x"], "login"),
+        (["--token", "short"], "(--token)"),
+        (["--engine", "solr+http://bob:secret@host/solr/x"], "no user or password"),
         (["nowhere/at/all"], "nowhere/at/all"),
     ],
 )

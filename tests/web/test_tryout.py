@@ -19,9 +19,7 @@ def test_unknown_words_are_noted() -> None:
     assert try_setting(MECHANISMS, "qqzzxxyy tax", "CMP", 10, 1).notes == ("1 of its words are not in the vocabulary",)
 
 
-@pytest.mark.parametrize(
-    ("query", "n", "words"), [("", 1, "empty"), ("!!", 1, "empty"), ("x" * 1001, 1, "at most"), ("x", 0, "N")]
-)
+@pytest.mark.parametrize(("query", "n", "words"), [("", 1, "empty"), ("x" * 1001, 1, "at most"), ("x", 0, "N")])
 def test_what_cannot_be_tried(query: str, n: int, words: str) -> None:
     with pytest.raises(InputError, match=words) as fault:
         try_setting(MECHANISMS, query, "Identity", None, n)

@@ -12,7 +12,6 @@ from quipukit.web.settings import Mechanisms
 from quipukit.web.tryout import variants_of
 
 CHOICES = 6
-_KEPT = 256  # rounds that may be answered yet
 _SHOWN = 60  # texts of a round
 
 
@@ -129,8 +128,9 @@ class Verdict:
 class Game:
     """Deals rounds, remembers the last ones, and says how they end. Nothing leaves this process."""
 
-    def __init__(self, mechanisms: Mechanisms, guessers: Guessers) -> None:
-        self._mechanisms, self._guessers = mechanisms, guessers
+    def __init__(self, mechanisms: Mechanisms, guessers: Guessers, kept: int = 256) -> None:
+        """Keep the last rounds until they are answered: ``kept`` of them."""
+        self._mechanisms, self._guessers, self._kept = mechanisms, guessers, kept
         self._rounds: OrderedDict[str, Round] = OrderedDict()
         self._lock = threading.Lock()
         self._lots = SystemRandom()
@@ -153,7 +153,7 @@ class Game:
         )
         with self._lock:
             self._rounds[dealt.identity] = dealt
-            while len(self._rounds) > _KEPT:
+            while len(self._rounds) > self._kept:
                 self._rounds.popitem(last=False)
         return dealt
 

@@ -46,8 +46,8 @@ def address_of(hit: Any) -> str:
 
     Anything but http and https is no address: an engine may answer with a link that runs a script.
     """
-    scheme = hit.url.partition(":")[0].lower() if hit.url else ""
-    return hit.url if scheme in ("http", "https") else f"urn:quipukit:{quote(hit.docno, safe='')}"
+    web = hit.url.lower().startswith(("http://", "https://"))
+    return hit.url if web else f"urn:quipukit:{quote(hit.docno, safe='')}"
 
 
 def _parsed(address: str) -> list[str]:
