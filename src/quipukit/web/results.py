@@ -197,7 +197,7 @@ def _view(view: View) -> dict[str, Any]:
 
 
 def _rows(view: View) -> list[dict[str, Any]]:
-    """Return every setting against every attacker and persona; intervals only where the report has them."""
+    """Return the points of every setting, attacker and persona; intervals only where the report has them."""
     shown = view.points.to_dict("records")
     known = {(row["attacker"], row["persona"]) for row in shown}
     others: list[dict[Any, Any]] = []
