@@ -23,7 +23,7 @@ def test_nothing_sent_is_nothing_guessed() -> None:
 
 
 def test_another_query_is_guessed_first_and_not_marked() -> None:
-    found = small_guessers().guess("how to sell rice", ["fix a car", "how to fix a car"], top=3)
+    found = small_guessers().guess("how to sell rice", ["how to fix a car", "how to fix a car"], top=3)
     assert any(one.texts[0] == "how to fix a car" and not one.hits[0] for one in found)
     for one in found:
         marked = [text for text, hit in zip(one.texts, one.hits, strict=True) if hit]
