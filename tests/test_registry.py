@@ -13,8 +13,9 @@ from quipukit.mechanisms.base import Mechanism
 from quipukit.registry import canonical_name, mechanism_class, mechanism_names
 
 BUILT_IN = [
-    "CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "SanText+", "TEM", "WBB", "AEA", "FEA",
-    "Cover", "QueryExp", "Decoys", "StickyCover", "Identity", "Random",
+    "CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanText", "SanText+", "TEM", "Diffractor", "RANTEXT",
+    "NoisyRANTEXT", "DPMLM", "WBB", "AEA", "FEA",
+    "Cover", "QueryExp", "ContextualCMP", "ContextualMhl", "Decoys", "StickyCover", "Identity", "Random",
 ]  # fmt: skip
 
 

@@ -13,12 +13,17 @@ from quipukit.attackers.base import KnownSetting, Sent
 from quipukit.attackers.distancelaws import DistanceLaw, Normalizers, Weights
 from quipukit.attackers.logsites import Floats, LogSites, Observed
 from quipukit.attackers.noiselaws import NoiseLaw, Responses
+from quipukit.attackers.poollaws import PoolNoiseLaw
+from quipukit.attackers.poollaws import prepare as prepare_pools
+from quipukit.attackers.positionlaws import PositionLaw
 from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
 from quipukit.errors import NoClosedForm, QuipukitError
 from quipukit.mechanisms.base import Mechanism, QueryLaw
 from quipukit.mechanisms.changes import change_since
+from quipukit.mechanisms.contextual import ContextualCMP, ContextualMhl
 from quipukit.mechanisms.custext import CusText
+from quipukit.mechanisms.diffractor import Diffractor
 from quipukit.mechanisms.identity import Identity
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.random import Random
@@ -77,6 +82,7 @@ class Laws:
             normalizers.compute(several)
         for responses, those in noisy.values():
             responses.compute(those)
+        prepare_pools([one for one in mechanisms if isinstance(one, ContextualCMP) and _is_contextual(one)])
         for kind in dict.fromkeys(type(one) for one in mechanisms):
             kind.prepare_query_laws([one for one in mechanisms if type(one) is kind], self._texts)
 
@@ -111,6 +117,8 @@ class Laws:
         return self._query_laws[key][1]
 
     def _of_queries(self, mechanism: Mechanism) -> QueryLaw | None:
+        if isinstance(mechanism, ContextualCMP) and _is_contextual(mechanism):
+            return PoolNoiseLaw(mechanism, self._texts)
         if change_since(type(mechanism), "query_law"):
             return None  # the law is that of another class, which sends something else
         try:
@@ -124,6 +132,8 @@ class Laws:
             return DistanceLaw(sites, mechanism, self._normalizers_of(sites))
         if type(mechanism) is Random:
             return Uniform(sites)
+        if type(mechanism) is Diffractor:
+            return PositionLaw(sites, mechanism)
         if isinstance(mechanism, Perturbation):
             return NoiseLaw(sites, mechanism, self._responses_of(sites))
         if isinstance(mechanism, Sampling) and SupportLaw.fits(sites, mechanism):
@@ -153,7 +163,8 @@ class Laws:
     @functools.cached_property
     def families(self) -> dict[str, list[WordLaw]]:
         """Return the laws of every built-in mechanism of words, at every value of its grid, with our vectors."""
-        of_words = [name for name in MECHANISMS.built_in if issubclass(mechanism_class(name), WordMechanism)]
+        every = {name: mechanism_class(name) for name in MECHANISMS.built_in}
+        of_words = [name for name, cls in every.items() if issubclass(cls, WordMechanism) and cls.surveyed]
         bound = {name: self._named(name, None) for name in of_words}
         self.prepare([one for several in bound.values() for one in several])
         laws = {name: [law for one in several if (law := self.law(one)) is not None] for name, several in bound.items()}
@@ -215,6 +226,10 @@ class Laws:
 def is_identity(mechanism: Mechanism) -> bool:
     """Return whether a mechanism sends the query as it is."""
     return type(mechanism) is Identity
+
+
+def _is_contextual(mechanism: Mechanism) -> bool:
+    return type(mechanism) in (ContextualCMP, ContextualMhl)  # and not a changed one
 
 
 def at_each_value(mechanism: Mechanism) -> list[Mechanism]:

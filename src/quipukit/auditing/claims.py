@@ -147,6 +147,29 @@ class WordMetric(WordClaims):
         return self.epsilon * np.sqrt(np.einsum("ij,ij->i", apart, apart))
 
 
+class WordPositions(WordClaims):
+    """epsilon times the number of steps between two words in a list, the largest of several lists."""
+
+    def __init__(self, mechanism: WordMechanism, guarantee: MetricDP) -> None:
+        """Keep epsilon; the positions are the mechanism's own."""
+        super().__init__(mechanism, guarantee.scope)
+        self.epsilon = guarantee.epsilon
+
+    def place(self, row: int, point: Floats) -> Floats:
+        own: Any = self.mechanism
+        return np.asarray(own.positions[:, own.row_of(point, row)], np.float64)
+
+    def between(self, one: Floats, other: Floats) -> float:
+        return self.epsilon * float(np.abs(one - other).max())
+
+    def losses(self, one: str, others: Sequence[str]) -> Floats:
+        (_, here), several = self._places(one), [self._places(other)[1] for other in others]
+        if any(len(places) != 1 or places[0] is None for places in (here, *several)):
+            return super().losses(one, others)
+        apart = np.abs(np.array([places[0] for places in several]) - here[0])
+        return self.epsilon * apart.max(axis=1)
+
+
 class WordGroups(WordClaims):
     """epsilon between two words of one group; nothing between others."""
 
@@ -227,7 +250,12 @@ def claims_of(mechanism: Mechanism, guarantee: Guarantee | None = None) -> Claim
         return SameGroup(lambda text: int(cover.group_of(text, k)))
     if isinstance(claimed, MetricDP) and claimed.metric.startswith("euclidean, sentence") and claimed.per == "query":
         return QueryMetric(claimed.epsilon, _kept(mechanism.encoded.point))  # type: ignore[attr-defined]
+    if isinstance(claimed, MetricDP) and claimed.metric.startswith("mahalanobis, sentence") and claimed.per == "query":
+        inverse = np.linalg.inv(mechanism.ellipsoid.factor)  # type: ignore[attr-defined]
+        return QueryMetric(claimed.epsilon, _kept(lambda text: inverse @ mechanism.encoded.point(text)))  # type: ignore[attr-defined]
     if isinstance(mechanism, WordMechanism) and isinstance(claimed, MetricDP) and claimed.per == "word":
+        if claimed.metric.startswith("list positions") and hasattr(mechanism, "positions"):
+            return WordPositions(mechanism, claimed)
         return WordMetric(mechanism, claimed, _inverse(mechanism, claimed.metric))
     if isinstance(mechanism, WordMechanism) and isinstance(claimed, LocalDP):
         grouped = claimed.among.startswith("the words of one")

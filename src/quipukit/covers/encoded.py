@@ -1,5 +1,6 @@
 """A pool as points: the unit encodings of its queries, and what a law over all of them needs."""
 
+import functools
 import hashlib
 import threading
 import weakref
@@ -13,7 +14,9 @@ from quipukit.covers.pool import QueryPool
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.encoders.store import EncodingStore, PrivateStore
+from quipukit.errors import SpecError
 from quipukit.progress import Progress
+from quipukit.vectors.store import Vectors
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -30,6 +33,7 @@ class EncodedPool:
         """Encode the pool, or read its encodings: they are kept (`EncodingStore`), for its queries are public."""
         self._store = EncodingStore(encoder)
         self.rows = unit_rows(self._store.get(pool.texts, "query", progress))
+        self._texts, self._name = pool.texts, pool.name
         self._candidates: CandidatePoints | None = None
         self._lock = threading.Lock()
 
@@ -41,6 +45,11 @@ class EncodedPool:
             if encoder not in known:
                 known[encoder] = cls(pool, load_encoder(encoder), progress)
             return known[encoder]
+
+    @functools.cached_property
+    def vectors(self) -> Vectors:
+        """Return the pool as a vocabulary of queries, for what works on word vectors."""
+        return Vectors(self._texts, self.rows, name=self._name)
 
     def point(self, query: str) -> Singles:
         """Return the unit encoding of a query, which is kept nowhere."""
@@ -83,6 +92,12 @@ class CandidatePoints:
         """Return ln Z of every query, with an error of at most `distances.error_bound`."""
         self.prepare([epsilon])
         return self._normalizers[epsilon]
+
+
+def check_encoder(mechanism: str, value: object, example: str) -> None:
+    """Refuse what cannot be the name of an encoder."""
+    if not isinstance(value, str) or not value.strip():
+        raise SpecError(f"{mechanism}: encoder must be the name of an encoder, for instance {example!r}.")
 
 
 _lock = threading.Lock()

@@ -70,8 +70,9 @@ def identify(
     original queries are taken as unknown unless ``queries`` gives them.
 
     Settings are compared with files that are simulated once, for ``mechanisms`` (default: all registered ones, with
-    their grids) on queries of ``log`` (default: the built-in one), and kept in the cache. ``vectors`` are those that
-    the file may have been made with; files of other vectors are simulated too, and the summary says which are likelier.
+    their grids, but for those that take long and are not ``surveyed``) on queries of ``log`` (default: the built-in
+    one), and kept in the cache. ``vectors`` are those that the file may have been made with; files of other vectors are
+    simulated too, and the summary says which are likelier.
     """
     originals = None if queries is None else dict(queries_frame(queries).itertuples(index=False, name=None))
     # All that can be refused is, before anything is simulated.
@@ -186,7 +187,8 @@ def _models(
     vectors = load_vectors() if vectors is None else vectors
     wordnet = load_wordnet() if wordnet is None else wordnet
     texts = tuple(read_log("wordnet" if log is None else log).texts)
-    names = mechanism_names() if mechanisms is None else list(mechanisms)
+    surveyed = [name for name in mechanism_names() if mechanism_class(name).surveyed]
+    names = surveyed if mechanisms is None else list(mechanisms)
     if not names:
         raise InputError("mechanisms= names none; leave it out for all of them.", argument="mechanisms")
     with warnings.catch_warnings():

@@ -113,6 +113,7 @@ class Mechanism(ABC):
     hides_more: ClassVar[HidesMore] = "smaller"  # which values of the parameter hide more: curves begin there
     sends_original: ClassVar[bool] = False  # whether the whole query is, by design, among what is sent
     own_count: ClassVar[bool] = False  # whether the mechanism itself says how many texts it sends, whatever n is
+    surveyed: ClassVar[bool] = True  # whether what goes over all mechanisms includes it unless it is named
 
     # --- what it is ---
 

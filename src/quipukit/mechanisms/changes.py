@@ -6,7 +6,7 @@ from typing import Any
 # What a subclass may change without touching what is sent: names for things, keys of shared work, what is said of it.
 _BESIDE = {
     "name", "summary", "strategy", "reference", "parameter", "grid", "default", "shares_work", "hides_more",
-    "sends_original", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
+    "sends_original", "surveyed", "value", "spec", "spent_on", "noise_family", "batch_key", "shared_key", "words_key",
     "neighborhood_key", "log_prob", "word_law", "query_law", "prepare_query_laws", "guarantee", "promise",
 }  # fmt: skip
 

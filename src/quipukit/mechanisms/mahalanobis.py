@@ -13,7 +13,7 @@ from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.specs import format_value
 from quipukit.vectors.store import Vectors
 
-_SINGULAR = 1e-6
+SINGULAR = 1e-6  # smallest eigenvalue below which noise has no density to speak of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Elliptical(Perturbation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", check_share(self.name, "lam", self.lam))
         super().__post_init__()
-        if self.lam and self._ellipsoid.smallest < _SINGULAR:
+        if self.lam and self._ellipsoid.smallest < SINGULAR:
             warnings.warn(
                 f"{self.name}: the vocabulary's ellipsoid is flat (smallest eigenvalue "
                 f"{self._ellipsoid.smallest:.2g}), so words that differ in its flat directions are not protected; "
@@ -75,7 +75,7 @@ class Elliptical(Perturbation):
     def promise(self) -> Guarantee:
         if not self.lam:
             return MetricDP(self.epsilon, scope=self.scope)
-        if self._ellipsoid.smallest < _SINGULAR:
+        if self._ellipsoid.smallest < SINGULAR:
             return NoGuarantee("the ellipsoid is flat: pairs that differ off it are not protected (use lam < 1)")
         return MetricDP(self.epsilon, self._metric, scope=self.scope)
 

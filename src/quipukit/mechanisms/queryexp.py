@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.covers.distances import FARTHEST, between
-from quipukit.covers.encoded import CandidatePoints, EncodedPool
+from quipukit.covers.encoded import CandidatePoints, EncodedPool, check_encoder
 from quipukit.covers.load import load_partition
 from quipukit.covers.partition import Partition
-from quipukit.errors import SpecError
 from quipukit.guarantees import Guarantee, MetricDP, NoGuarantee
 from quipukit.mechanisms.base import QueryMechanism, Streams, Tick, Variants, check_epsilon, check_flag
 from quipukit.mechanisms.changes import change_since
@@ -70,9 +69,7 @@ class QueryExp(QueryMechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.name, self.epsilon))
         check_flag(self.name, "exact", self.exact)
-        given: object = self.encoder
-        if not isinstance(given, str) or not given.strip():
-            raise SpecError(f"{self.name}: encoder must be the name of an encoder, for instance {_ENCODER!r}.")
+        check_encoder(self.name, self.encoder, _ENCODER)
         if self.cover is None:
             object.__setattr__(self, "cover", load_partition())
 

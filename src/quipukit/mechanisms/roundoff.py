@@ -13,6 +13,7 @@ import numpy as np
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.mahalanobis import Elliptical
 from quipukit.mechanisms.perturbation import Perturbation
+from quipukit.mechanisms.rantext import RANTEXT
 from quipukit.mechanisms.sampling import ExponentialSampling
 from quipukit.numeric import shown_bound
 from quipukit.vectors.store import Vectors
@@ -119,6 +120,8 @@ def in_words(one: Mechanism, variants: int = 1) -> str:
     """
     if not type(one).__module__.startswith("quipukit.mechanisms."):
         return ""  # a plugin may do anything: nothing is proved about it
+    if isinstance(one, RANTEXT):
+        return ""  # it draws a radius first, and not from one table
     if isinstance(one, Perturbation):
         error = noise_error(one.for_variants(variants))
         if error >= 1:

@@ -43,10 +43,8 @@ class TEM(ExponentialSampling):
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        beta = check_number(self.name, "beta", self.beta)
-        if not 0 < beta < 1:
-            raise SpecError(f"{self.name}: beta must lie between 0 and 1 (found {beta:g}); try 0.001.")
-        object.__setattr__(self, "beta", beta)
+        far_limit(self.name, 1.0, self.beta, 2)  # says what is wrong with beta
+        object.__setattr__(self, "beta", float(self.beta))
         if self.gamma is not None:
             gamma = check_number(self.name, "gamma", self.gamma)
             if gamma < 0:
@@ -61,10 +59,7 @@ class TEM(ExponentialSampling):
     @property
     def truncation(self) -> float:
         """Return gamma: the distance beyond which all words are alike."""
-        if self.gamma is not None:
-            return self.gamma
-        others = (1 - self.beta) * (len(self.vectors) - 1) / self.beta
-        return max(0.0, 2 / self.epsilon * math.log(others)) if others > 0 else 0.0
+        return far_limit(self.name, self.epsilon, self.beta, len(self.vectors)) if self.gamma is None else self.gamma
 
     def law(self, near: SortedRow) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         capped = np.minimum(near.distances, self.truncation)
@@ -88,3 +83,16 @@ class TEM(ExponentialSampling):
         if not is_near.all():
             positions[~is_near] = inside + uniform_rows((uniforms[~is_near] - share) / (1 - share), outside)
         return near.rows[positions]
+
+
+def far_limit(mechanism: str, epsilon: float, beta: float, words: int) -> float:
+    """Return the distance gamma beyond which a word of the vocabulary ends up with probability ``beta`` at most.
+
+    >>> round(far_limit("TEM", 1, 0.001, 400_000), 1)
+    39.6
+    """
+    beta = check_number(mechanism, "beta", beta)
+    if not 0 < beta < 1:
+        raise SpecError(f"{mechanism}: beta must lie between 0 and 1 (found {beta:g}); try 0.001.")
+    others = (1 - beta) * (words - 1) / beta
+    return max(0.0, 2 / epsilon * math.log(others)) if others > 0 else 0.0

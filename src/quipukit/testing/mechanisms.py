@@ -138,7 +138,8 @@ def _others(mechanism: Mechanism) -> list[Mechanism]:
     """Return the mechanism at other values, and the built-in ones of its kind on the same words."""
     companions: dict[Spec, Mechanism] = {}
     kind = next((base for base in (Perturbation, Sampling) if isinstance(mechanism, base)), None)
-    names = [name for name in built_in_names() if kind and issubclass(mechanism_class(name), kind)]
+    classes = {name: mechanism_class(name) for name in built_in_names()}
+    names = [name for name, cls in classes.items() if kind and issubclass(cls, kind) and cls.surveyed]
     words = mechanism if isinstance(mechanism, WordMechanism) else None
     seen = {name: getattr(words, name) for name in ("oov", "tokenizer", "unsafe", "length", "shuffle")} if words else {}
     for name in names or ("AEA", "Identity"):

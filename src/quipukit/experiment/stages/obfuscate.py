@@ -119,12 +119,18 @@ def _stored(obfuscated: pd.DataFrame) -> pd.DataFrame:
 def resources_of(mechanism: Mechanism) -> list[str]:
     """Return the fingerprints of what a mechanism is bound to."""
     bound = [one for one in (getattr(mechanism, name, None) for name in RESOURCES) if one is not None]
-    return [str(getattr(one, "fingerprint", repr(one))) for one in bound] + [
-        key_of(state_of(composes) or secrets.token_hex(16))
-        for composes in (getattr(one, "compose", None) for one in bound)
-        # How vectors of ours compose words is part of the source that they are hashed with.
-        if composes is not None and not str(getattr(composes, "__module__", "")).startswith("quipukit.")
-    ]
+    model = getattr(mechanism, "model_fingerprint", None)  # of a model that the spec names by its folder
+    own = [] if model is None else [str(model)]
+    return (
+        own
+        + [str(getattr(one, "fingerprint", repr(one))) for one in bound]
+        + [
+            key_of(state_of(composes) or secrets.token_hex(16))
+            for composes in (getattr(one, "compose", None) for one in bound)
+            # How vectors of ours compose words is part of the source that they are hashed with.
+            if composes is not None and not str(getattr(composes, "__module__", "")).startswith("quipukit.")
+        ]
+    )
 
 
 def state_hash(mechanism: Mechanism) -> str:
