@@ -4,7 +4,8 @@
     ├── InputError            something the user gave is wrong; the message ends with the fix
     │   ├── SpecError         a mechanism's name, option or parameter
     │   ├── FrameError        a table lacks a column or holds a bad value
-    │   └── FileError         a file cannot be read as what it should be
+    │   ├── FileError         a file cannot be read as what it should be
+    │   └── LimitError        a search would cross a limit that the user has set
     ├── EngineError           a search engine over the network did not answer, or not as it should
     ├── SearchError           a private search ended with a fault whose own words may quote the query
     ├── NoClosedForm          a probability was asked of a mechanism that has no formula for it
@@ -41,6 +42,10 @@ class FrameError(InputError):
 
 class FileError(InputError):
     """A file cannot be read as what it should be."""
+
+
+class LimitError(InputError):
+    """A search would cross a limit that the user has set; nothing was sent."""
 
 
 class EngineError(QuipukitError):

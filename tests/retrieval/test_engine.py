@@ -24,11 +24,13 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 
+import quipukit as qk
 from quipukit.cli import main
 from quipukit.errors import EngineError
 from quipukit.io.trec import read_qrels, read_run
 from quipukit.measures.utility import mean_scores, utility
 from quipukit.retrieval.base import Ranking
+from quipukit.retrieval.consent import are_originals
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.saved import Saved
 from quipukit.storage import atomic_folder
@@ -219,6 +221,23 @@ def test_an_index_that_is_not_there(server: Server) -> None:
         EngineError, match=r"Anserini at 127.0.0.1:\d+, query 1 of 1: .*HTTP 400.*can its index be opened"
     ):
         HttpEngine(f"anserini+http://{server.host}//no/such/index").search(["x"], 5)
+
+
+def test_a_private_search_sends_what_the_mechanism_draws_and_ranks_what_comes_back(
+    server: Server, texts: tuple[dict[str, str], list[str]]
+) -> None:
+    documents, queries = texts
+    wire = Counting()
+    engine = HttpEngine(server.spec, shows=True, transport=wire)
+    search = qk.PrivateSearch(engine, "VickreyCMP@12", 8, gaps=(0.0, 0.02))
+    answer = search.search(queries[0])
+    assert set(wire.asked) == set(answer.preview.texts) and not answer.failed
+    assert not are_originals(list(wire.asked), [queries[0]]).any()
+    pool = {docno for text in answer.preview.texts for docno, _ in server.ask(text, 10)}
+    assert answer.hits and {hit.docno for hit in answer.hits} <= pool <= set(documents)
+    cover = qk.PrivateSearch(server.spec, "StickyCover(members=10)@500", gaps=(0.0, 0.02))
+    first, second = cover.search(queries[0]), cover.search(queries[0])
+    assert len(first.preview.texts) == 10 and second.preview.local and second.hits == first.hits
 
 
 @pytest.mark.slow

@@ -224,7 +224,7 @@ class TestSpecs:
             ("opensearch+http://host/", "lacks the index"),
             ("anserini+http://host//", "lacks the index"),
             ("anserini+http://host/x?field=y", "takes no options; remove the rest"),
-            ("solr+http://host/x?hunter2=y", "takes the options docno, field and no other"),
+            ("solr+http://host/x?hunter2=y", "takes the options docno, field, snippet, title, url and no other"),
             ("solr+http://host/x?key=hunter2", "A key goes into QUIPUKIT_ENGINE_TOKEN"),
         ],
     )

@@ -9,6 +9,7 @@ import typer
 
 from quipukit.cli.console import print_table, say
 from quipukit.cli.obfuscate import FILTER_HELP, PARTITION_HELP, POOL_HELP, VECTORS_HELP
+from quipukit.cli.retrieve import RERANK_ON_HELP
 from quipukit.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def evaluate(
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
     retriever: list[str] = typer.Option([], help="Search systems: bm25, dense[:MODEL], an engine's address. [bm25]"),
     reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
+    rerank_on: str = typer.Option("text", help=RERANK_ON_HELP),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
     attackers: list[str] = typer.Option(
@@ -248,7 +250,7 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     options = Options(
         collection=given["collection"],
         n=tuple(given["n"]) or (chosen.n if chosen else 50,),
-        systems=_systems(given["retriever"], given["reranker"], chosen),
+        systems=_systems(given["retriever"], given["reranker"], given["rerank_on"], chosen),
         depth=given["depth"] or (chosen.depth if chosen else None),
         measures=tuple(given["measure"]) or (chosen.measures if chosen else MEASURES),
         attackers=attackers,
@@ -262,14 +264,20 @@ def _options(given: dict[str, Any]) -> "tuple[Options, list[Spec]]":
     return replace(options, specs=specs), grid.to_place(ours, epsilons, way)
 
 
-def _systems(retrievers: list[str], rerankers: list[str], chosen: "Preset | None") -> "tuple[SystemSpec, ...]":
+def _systems(
+    retrievers: list[str], rerankers: list[str], rerank_on: str, chosen: "Preset | None"
+) -> "tuple[SystemSpec, ...]":
     from quipukit.experiment.options import SYSTEMS
+    from quipukit.retrieval.snippets import reranker_on
     from quipukit.retrieval.system import combine, parse_systems
 
     usual = parse_systems(chosen.systems) if chosen else SYSTEMS
-    if not retrievers and not rerankers:
+    if not retrievers and not rerankers and rerank_on == "text":
         return usual
-    return combine(retrievers or [system.retriever_name for system in usual], rerankers or ["minilm"])
+    named = rerankers or (["minilm"] if retrievers else [system.reranker_name for system in usual])
+    return combine(
+        retrievers or [system.retriever_name for system in usual], [reranker_on(name, rerank_on) for name in named]
+    )
 
 
 def _show_estimate(options: "Options", folder: Path | None, placed: "Sequence[Spec]") -> None:

@@ -20,12 +20,14 @@ from quipukit.cli import (
     demo,
     evaluate,
     identify,
+    ledger,
     listing,
     obfuscate,
     recommend,
     report,
     retrieve,
     score,
+    search,
     serve,
     similarity,
     utility,
@@ -61,6 +63,9 @@ app.command("audit")(audit.audit)
 app.command("card")(card.card)
 app.command("similarity")(similarity.similarity)
 app.command("score")(score.score)
+app.command("search")(search.search)
+app.add_typer(ledger.app, name="ledger")
+app.command("mcp")(search.mcp)
 app.command("list")(listing.list_all)
 app.add_typer(vectors.app, name="vectors")
 app.command("vocabulary")(vocabulary.vocabulary)

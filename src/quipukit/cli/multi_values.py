@@ -18,6 +18,8 @@ def expand_multi_values(arguments: Sequence[str]) -> list[str]:
     What could as well be a folder to work on is refused, not guessed, and so is what is neither a value nor anything
     that the command works on.
     """
+    if arguments[:1] in (["search"], ["mcp"]):  # one value each; and a fault must not quote what may be a query
+        return list(arguments)
     several = _named_resume(list(arguments))
     # Only an experiment takes several numbers of variants.
     sweep = [(("-n", "--variants"), _count_fault)] if several[:1] == ["evaluate"] else []

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from quipukit.io.ir_metadata import Stage
 
+RERANK_ON_HELP = "What is re-ranked: the 'text' of documents, or the title and 'snippet' that the engine shows."
+
 
 def retrieve(
     obfuscated: Path = typer.Argument(help="Obfuscated queries: a file or a folder, our own or the published layout."),
@@ -24,6 +26,7 @@ def retrieve(
     reranker: str = typer.Option(
         "minilm", help="What re-ranks on this machine: an encoder's name (minilm, static, ...), or bm25."
     ),
+    rerank_on: str = typer.Option("text", help=RERANK_ON_HELP),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     queries: Path | None = typer.Option(None, help="The original queries, if the collection does not have them."),
     raw: bool = typer.Option(
@@ -53,6 +56,7 @@ def retrieve(
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
     from quipukit.retrieval.pool import retrieve as run_all
     from quipukit.retrieval.rerank import rerank
+    from quipukit.retrieval.snippets import reranker_on
     from quipukit.retrieval.system import SystemSpec
 
     if output.exists() and not output.is_dir():
@@ -64,7 +68,7 @@ def retrieve(
     names = run_names(table[list(SETTING)].drop_duplicates().itertuples(index=False, name=None))
     refuse_strangers(output, names.values())
     documents = load_collection(collection)
-    spec = SystemSpec(retriever, reranker)
+    spec = SystemSpec(retriever, reranker_on(reranker, rerank_on))
     # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
     with progress("indexing") as show:
         system = spec.load_retriever(documents, answers=output / "answers", progress=show)
@@ -78,15 +82,17 @@ def retrieve(
     else:
         check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
+    # What an engine shows is there only after the search.
+    late = spec.remote and spec.on_snippets and not raw
     with progress("indexing") as show:
-        scorer = None if raw else spec.load_scorer(documents, progress=show)
+        scorer = None if raw or late else spec.load_scorer(documents, progress=show)
     if system.remote:
         sending = outgoing(table["query"], system.name, asked["query"])
         if not set(table["qid"]) <= set(asked["qid"]):
             sending["originals"] = None
         say(f"over the network: {sent_in_words(sending)}")
     searched = Stage(spec.retriever_name, spec.retriever_name, {"depth": depth})
-    if scorer is None:
+    if raw:
         with progress("searching") as show:
             run = run_all(table, documents, system, depth, show, queries=asked, send_originals=send_originals)
         _write(run.assign(qid=_numbered(run)), output, names, list(dict.fromkeys(_numbered(table))))
@@ -94,6 +100,8 @@ def retrieve(
         return
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
+    if scorer is None:
+        scorer = spec.load_scorer(documents, answers=output / "answers")
     with progress("re-ranking") as show:
         ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
     _write(ranked, output, names, asked_ids)

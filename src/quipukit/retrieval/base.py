@@ -46,6 +46,8 @@ class Retriever(ABC):
 
     ``portable`` says that ``search`` may run in other processes: the object can be pickled, and answers the same there.
     A remote system always runs in this process, where its login, its consent and its request rate are kept.
+
+    ``shows`` says that its rankings hold what it shows of documents (`Ranking.shown`).
     """
 
     name: str
@@ -53,6 +55,7 @@ class Retriever(ABC):
     identity: str = ""
     window: int | None = None
     portable: bool = False
+    shows: bool = False
 
     @abstractmethod
     def search(self, queries: Sequence[str], depth: int, progress: Progress | None = None) -> list[Ranking]:

@@ -4,24 +4,23 @@ A query is words. No engine may take a quote, a minus or a colon in it for an in
 operators exists it is used, and where none exists what it would take for an operator is removed.
 """
 
-import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
-import numpy as np
-
 from quipukit.errors import InputError, ResourceError
 from quipukit.registry import Registry
-from quipukit.retrieval.base import Ranking
+from quipukit.retrieval.base import Shown
 from quipukit.retrieval.credentials import HOW, TOKEN
+from quipukit.retrieval.hits import Hits, docno_of, score_of, shown_document, shown_fields
 
-Hits = list[tuple[str, float]]
 T = TypeVar("T")
+
+_ROLES = ("title", "snippet", "url")  # of fields that are shown
 
 
 class Incomplete(Exception):
@@ -83,7 +82,17 @@ class Engine(ABC):
 
     @abstractmethod
     def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
-        """Return what the engine finds for a prepared text: documents with scores."""
+        """Return what the engine finds for a prepared text: documents with scores, and what it shows of them."""
+
+    def _named(self, document: Mapping[str, Any]) -> Shown:
+        """Return what is shown of a document: the fields that the options ``title``, ``snippet`` and ``url`` name."""
+        names = (self.options.get(role) for role in _ROLES)
+        return shown_fields(*(document.get(name) if name else None for name in names))
+
+    @property
+    def _fields(self) -> list[str]:
+        """Return the fields to ask for, beside the id."""
+        return list(dict.fromkeys(name for role in _ROLES if (name := self.options.get(role))))
 
 
 class Anserini(Engine):
@@ -107,19 +116,22 @@ class Anserini(Engine):
 
     @staticmethod
     def _read(answer: Any) -> Hits:
-        return [(_docno(hit["docid"]), _score(hit["score"])) for hit in answer["candidates"]]
+        return [
+            (docno_of(hit["docid"]), score_of(hit["score"]), shown_document(hit.get("doc")))
+            for hit in answer["candidates"]
+        ]
 
 
 class OpenSearch(Engine):
     """OpenSearch's ``_search`` with a ``match`` query, which has no syntax; the path of the address is the index.
 
     ``field`` names the fields to search, separated by commas (default: all); ``docno`` the field that holds the
-    document's id (default: ``_id``).
+    document's id (default: ``_id``); ``title``, ``snippet`` and ``url`` the fields that are shown (default: none).
     """
 
     kind = "opensearch"
     label = "OpenSearch"
-    known = frozenset({"field", "docno"})
+    known = frozenset({"field", "docno", *_ROLES})
     hints: ClassVar = {
         400: "check the names of index and fields; and a depth above 10,000 needs a larger index.max_result_window",
         404: "check the name of the index",
@@ -132,8 +144,8 @@ class OpenSearch(Engine):
             query: dict[str, Any] = {"match": {fields[0]: {"query": text}}}
         else:
             query = {"multi_match": {"query": text, "lenient": True} | ({"fields": fields} if fields else {})}
-        docno = self.options.get("docno")
-        body = {"query": query, "size": depth, "track_total_hits": False, "_source": [docno] if docno else False}
+        source = ([self.options["docno"]] if "docno" in self.options else []) + self._fields
+        body = {"query": query, "size": depth, "track_total_hits": False, "_source": source or False}
         # Half an answer would pass for a whole one: a failed shard has to be an error.
         call = Call("POST", f"{self.address}/_search", params={"allow_partial_search_results": "false"}, json=body)
         return fetch(call, self._read)
@@ -143,7 +155,11 @@ class OpenSearch(Engine):
             raise Incomplete("some of its shards did not answer")
         docno = self.options.get("docno")
         return [
-            (_docno(hit["_source"][docno] if docno else hit["_id"]), _score(hit["_score"]))
+            (
+                docno_of(hit["_source"][docno] if docno else hit["_id"]),
+                score_of(hit["_score"]),
+                self._named(hit.get("_source") or {}),
+            )
             for hit in answer["hits"]["hits"]
         ]
 
@@ -159,12 +175,13 @@ class Solr(Engine):
     """Solr's ``select``, through its ``simple`` parser with every operator off; the path is ``/solr/core``.
 
     ``field`` names the fields to search, separated by commas (default: the handler's ``df``); ``docno`` the field
-    that holds the document's id (default: ``id``).
+    that holds the document's id (default: ``id``); ``title``, ``snippet`` and ``url`` the fields that are shown
+    (default: none).
     """
 
     kind = "solr"
     label = "Solr"
-    known = frozenset({"field", "docno"})
+    known = frozenset({"field", "docno", *_ROLES})
     hints: ClassVar = {
         400: "check the field names, and name a field if the handler has no default one",
         404: "check the name of the core",
@@ -186,7 +203,7 @@ class Solr(Engine):
             "expandMacros": "false",  # ${...} would be replaced otherwise
             "shards.tolerant": "false",
             "sort": "score desc",
-            "fl": f"{self._id},score",
+            "fl": ",".join(dict.fromkeys([self._id, *self._fields, "score"])),
             "start": "0",
             "rows": str(depth),
         }
@@ -201,7 +218,9 @@ class Solr(Engine):
     def _read(self, answer: Any) -> Hits:
         if answer["responseHeader"].get("partialResults"):
             raise Incomplete("it ran out of time and sent a part of the results")
-        return [(_docno(hit[self._id]), _score(hit["score"])) for hit in answer["response"]["docs"]]
+        return [
+            (docno_of(hit[self._id]), score_of(hit["score"]), self._named(hit)) for hit in answer["response"]["docs"]
+        ]
 
 
 class SearXNG(Engine):
@@ -231,27 +250,31 @@ class SearXNG(Engine):
 
     def ask(self, fetch: Fetch, text: str, depth: int) -> Hits:
         """See Engine."""
-        distinct: dict[str, None] = {}
+        distinct: dict[str, Shown] = {}
         page, more = 1, True
         while more and len(distinct) < depth:
             form = {**self.options, "q": text, "pageno": str(page)}
             call = Call("POST", f"{self.address}/search", params={"format": "json"}, form=form)
-            urls = fetch(call, self._read_first if page == 1 else self._read)
-            more = not distinct.keys() >= set(urls)
-            distinct |= dict.fromkeys(urls)
+            results = fetch(call, self._read_first if page == 1 else self._read)
+            more = not distinct.keys() >= results.keys()
+            distinct |= {url: shown for url, shown in results.items() if url not in distinct}
             page += 1
-        return [(url, 1 / rank) for rank, url in enumerate(distinct, 1)]
+        return [(url, 1 / rank, shown) for rank, (url, shown) in enumerate(distinct.items(), 1)]
 
     @staticmethod
-    def _read(answer: Any) -> list[str]:
-        return [_docno(hit["url"]) for hit in answer["results"]]
+    def _read(answer: Any) -> dict[str, Shown]:
+        results: dict[str, Shown] = {}
+        for hit in answer["results"]:
+            url = docno_of(hit["url"])
+            results.setdefault(url, shown_fields(hit.get("title"), hit.get("content"), url))
+        return results
 
     @classmethod
-    def _read_first(cls, answer: Any) -> list[str]:
-        urls = cls._read(answer)
-        if not urls and answer.get("unresponsive_engines"):
+    def _read_first(cls, answer: Any) -> dict[str, Shown]:
+        results = cls._read(answer)
+        if not results and answer.get("unresponsive_engines"):
             raise Incomplete("none of the engines behind it answered")
-        return urls
+        return results
 
 
 ENGINES = Registry(
@@ -308,15 +331,6 @@ def _kind(name: str) -> type[Engine] | None:
     return kind
 
 
-def ranking(hits: Iterable[tuple[str, float]], depth: int) -> Ranking:
-    """Order hits by score, ties by docno, each document once, and cut at the depth."""
-    best: dict[str, float] = {}
-    for docno, score in sorted(hits, key=lambda hit: (-hit[1], hit[0])):
-        best.setdefault(docno, score)
-    docnos = list(best)[:depth]
-    return Ranking(docnos, np.array([best[docno] for docno in docnos], np.float64))
-
-
 def _split(spec: str) -> SplitResult:
     try:
         parts = urlsplit(spec)
@@ -326,21 +340,6 @@ def _split(spec: str) -> SplitResult:
     if parts is None:  # the spec may hold a password: neither it nor the cause is shown
         raise InputError("the engine's address cannot be read; check its host and port.")
     return parts
-
-
-def _docno(value: Any) -> str:
-    if isinstance(value, list) and len(value) == 1:  # a field that may hold several values
-        value = value[0]
-    if not isinstance(value, (str, int)) or value == "":
-        raise ValueError("an id is neither text nor a number")
-    return str(value)
-
-
-def _score(value: Any) -> float:
-    score = float(value)
-    if not math.isfinite(score):
-        raise ValueError("a score is not a number")
-    return score
 
 
 def _searchable(character: str) -> bool:

@@ -28,13 +28,16 @@ from quipukit.errors import EngineError, InputError
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.credentials import HOW, authorization
-from quipukit.retrieval.engines import Call, Engine, Incomplete, ranking, read_spec
+from quipukit.retrieval.engines import Call, Engine, Incomplete, read_spec
+from quipukit.retrieval.hits import ranking
 
 T = TypeVar("T")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds between attempts
 _LONGEST_PAUSE = 120.0  # an engine that asks for more than this is left alone
+_LONGEST_GAP = 60.0
 _LARGEST_ANSWER = 256 * 2**20
+_randomness = random.SystemRandom()
 _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _STATUS = {
     401: f"refuses access; check user and password, or {HOW}",
@@ -49,8 +52,10 @@ class HttpEngine(Retriever):
 
     ``timeout`` is in seconds per request; an attempt that fails for a passing reason is repeated up to ``retries``
     times with growing pauses; ``concurrency`` requests are under way at once, over as many kept connections. A query
-    that fails for good does not stop the others, ``patience`` failures in a row do. ``transport`` replaces httpx's
-    own, for tests.
+    that fails for good does not stop the others, ``patience`` failures in a row do. ``shows`` keeps the titles,
+    snippets and addresses that the engine shows. ``gaps`` are the shortest and the longest pause before a request, in
+    seconds: a random one tells less than a rhythm. An answer of more than ``largest`` bytes is refused. ``transport``
+    replaces httpx's own, for tests.
 
     >>> engine = HttpEngine("anserini+http://127.0.0.1:8081//data/index", timeout=10)
     >>> engine
@@ -69,15 +74,25 @@ class HttpEngine(Retriever):
         retries: int = 4,
         concurrency: int = 4,
         patience: int = 3,
+        shows: bool = False,
+        gaps: tuple[float, float] = (0.0, 0.0),
+        largest: int = _LARGEST_ANSWER,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         if timeout <= 0 or retries < 0 or concurrency < 1 or patience < 1:
             raise InputError("an engine needs timeout > 0, retries >= 0, concurrency >= 1 and patience >= 1.")
+        if not 0 <= gaps[0] <= gaps[1] <= _LONGEST_GAP:
+            raise InputError(
+                f"gaps are the shortest and the longest pause before a request, from 0 to {_LONGEST_GAP:g} seconds "
+                f"(found {gaps}).",
+                argument="gaps",
+            )
         self.engine = read_spec(spec)
         self.name = self.identity = self.engine.identity
         self.window = self.engine.window
         authorization(self.engine.address)  # a wrong login fails now; it is not stored
         self.timeout, self.retries, self.concurrency, self.patience = timeout, retries, concurrency, patience
+        self.shows, self.gaps, self.largest = shows, gaps, largest
         self._transport = transport
 
     def __repr__(self) -> str:
@@ -131,7 +146,7 @@ class HttpEngine(Retriever):
                 # A few more than can run, so that no worker ever waits for the reader of the results.
                 while waiting and len(running) < 2 * self.concurrency and not wire.stopped.is_set():
                     number, text = waiting.popleft()
-                    running[pool.submit(_ask, self.engine, wire, text, depth)] = number
+                    running[pool.submit(_ask, self.engine, wire, text, depth, self.shows)] = number
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     number, outcome = running.pop(future), future.result()
                     in_a_row = in_a_row + 1 if isinstance(outcome, str) else 0
@@ -162,14 +177,18 @@ class HttpEngine(Retriever):
             # A proxy of the environment cannot reach an engine on this machine.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
         )
-        return _Wire(client, self.engine, self.timeout, self.retries)
+        return _Wire(client, self)
 
 
-def _ask(engine: Engine, wire: "_Wire", text: str, depth: int) -> Ranking | str:
+def _ask(engine: Engine, wire: "_Wire", text: str, depth: int, shows: bool) -> Ranking | str:
     try:
-        return ranking(engine.ask(wire.fetch, text, depth), depth)
+        return ranking(engine.ask(wire.fetch, text, depth), depth, shows)
     except _Failed as failure:
         return failure.reason
+
+
+class _TooLarge(Exception):
+    """An answer that nobody would want to wait for."""
 
 
 class _Failed(Exception):
@@ -188,8 +207,9 @@ class _Trouble:
 class _Wire:
     """One batch's connections and patience, shared by its threads."""
 
-    def __init__(self, client: httpx.Client, engine: Engine, timeout: float, retries: int) -> None:
-        self._client, self._engine, self._timeout, self._retries = client, engine, timeout, retries
+    def __init__(self, client: httpx.Client, settings: HttpEngine) -> None:
+        self._client, self._engine, self._gaps = client, settings.engine, settings.gaps
+        self._timeout, self._retries, self._largest = settings.timeout, settings.retries, settings.largest
         self.stopped = threading.Event()
         self._lock = threading.Lock()
         self._resume = 0.0
@@ -204,6 +224,8 @@ class _Wire:
     def fetch(self, call: Call, read: Callable[[Any], T]) -> T:
         """Send a call until its answer can be read; see engines.Fetch."""
         reason = ""
+        if self._gaps[1]:
+            self.stopped.wait(_randomness.uniform(*self._gaps))
         for attempt in range(self._retries + 1):
             self._hold()
             outcome = self._attempt(call, read)
@@ -236,6 +258,10 @@ class _Wire:
             return read(json.loads(body))
         except Incomplete as error:
             return _Trouble(str(error))
+        except _TooLarge:
+            return _Trouble(
+                f"its answer is larger than {self._largest / 2**20:g} MB; ask for less depth", passing=False
+            )
         except httpx.InvalidURL:
             return _Trouble("the query is too long for it", passing=False)
         except httpx.HTTPError as error:
@@ -254,8 +280,8 @@ class _Wire:
                 # httpx's own limit is for one read: an answer that drips would never end.
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("")
-                if len(body) > _LARGEST_ANSWER:
-                    raise httpx.DecodingError("")
+                if len(body) > self._largest:
+                    raise _TooLarge
             return response, bytes(body)
         finally:
             response.close()

@@ -17,6 +17,7 @@ from quipukit.plugins import Loader, fold, plugins
 from quipukit.progress import Progress
 from quipukit.registry import Registry
 from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_bm25
 
 DEFAULT_MODEL = "minilm"
 _DENSE = "dense"
@@ -39,20 +40,21 @@ def load_retriever(
     *,
     store_of: StoreOf | None = None,
     progress: Progress | None = None,
+    shows: bool = False,
 ) -> Retriever:
     """Return a search system: ``bm25``, ``dense``, ``dense:MODEL``, an engine's address, or a plugin's name.
 
     Addresses name the kind of engine, as ``anserini+http://127.0.0.1:8081/INDEX`` (docs/engines.md has them all); an
     engine brings its own documents, so that it needs no collection. ``store_of`` gives the encodings that a dense
-    system reads and adds to, in place of its own. ``progress`` receives that of an index that has to be made first. A
-    `Retriever` is returned as it is.
+    system reads and adds to, in place of its own. ``progress`` receives that of an index that has to be made first.
+    ``shows`` asks an engine for titles and snippets, too. A `Retriever` is returned as it is.
     """
     if isinstance(name, Retriever):
         return name
     if is_address(name):
         from quipukit.retrieval.http import HttpEngine
 
-        return HttpEngine(name)
+        return HttpEngine(name, shows=shows)
     kind, model = _kind_and_model(name)
     if collection is None:
         raise InputError(f"{name!r} searches a collection; name one, for instance wordnet.", argument="collection")
@@ -82,6 +84,8 @@ def load_scorer(
     if isinstance(name, Scorer):
         return name
     refuse_address(name)
+    if on_snippets(name):
+        return _on_snippets(name.removeprefix(PREFIX), collection, store_of, progress)
     if name == "bm25":
         from quipukit.retrieval.bm25 import BM25
 
@@ -95,6 +99,12 @@ def load_scorer(
 
     encoder = load_encoder(model_of(name))
     return DenseScorer(collection, encoder, store=None if store_of is None else store_of(encoder))
+
+
+def _on_snippets(name: str, collection: Collection, store_of: StoreOf | None, progress: Progress | None) -> Scorer:
+    refuse_bm25(f"{PREFIX}{name}")
+    shown = collection if isinstance(collection, ShownDocuments) else ShownDocuments(collection)
+    return load_scorer(name, shown, store_of=store_of, progress=progress)
 
 
 def is_address(name: str) -> bool:
@@ -131,6 +141,7 @@ def model_of(name: str) -> str:
     >>> model_of("dense"), model_of("dense:org/model"), model_of("org/model")
     ('minilm', 'org/model', 'org/model')
     """
+    name = name.removeprefix(PREFIX)
     model = _dense_model(name)
     return (name if model is None else model) or DEFAULT_MODEL
 
@@ -160,7 +171,7 @@ def reranker_plugins() -> Mapping[str, Loader]:
 
 def refuse_address(reranker: str) -> None:
     """Refuse an engine's address as a re-ranker: it would get the original queries."""
-    if is_address(reranker):
+    if is_address(reranker.removeprefix(PREFIX)):
         raise InputError(
             "a re-ranker is a model on this machine, not an engine's address; name minilm or bm25.", argument="reranker"
         )

@@ -1,6 +1,7 @@
 """Rankings kept on disk while they arrive, so that a run that was cut off asks only what is missing.
 
-One file, to which lines are only ever appended: a checksum, a tab, and ``[key, docnos, scores]`` as JSON. A process
+One file, to which lines are only ever appended: a checksum, a tab, and ``[key, docnos, scores]`` as JSON, with what was
+shown of the documents as a fourth where the retriever shows something. A process
 killed at any moment leaves at most one incomplete line at the end; it fails its checksum and is asked again.
 """
 
@@ -8,6 +9,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
@@ -15,7 +17,7 @@ import numpy as np
 
 from quipukit.errors import EngineError, FileError, InputError
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Ranking, Retriever
+from quipukit.retrieval.base import Ranking, Retriever, Shown
 from quipukit.secret import keyed_hash
 from quipukit.storage import make_folder
 
@@ -46,7 +48,7 @@ class Saved(Retriever):
         if not identity:
             raise InputError(f"to save the rankings of {retriever.name}, pass identity=, which distinguishes them.")
         self.retriever, self.name, self.identity = retriever, retriever.name, identity
-        self.remote, self.window = retriever.remote, retriever.window
+        self.remote, self.window, self.shows = retriever.remote, retriever.window, retriever.shows
         self.path = Path(folder) / "rankings.jsonl"
         self._hash = keyed_hash(32)
         self._places: dict[str, tuple[int, int]] = {}  # key -> where its line stands in the file
@@ -100,7 +102,8 @@ class Saved(Retriever):
     def _key(self, query: str, depth: int) -> str:
         # JSON writes half surrogates as escapes, so that any text has a hash.
         one = self._hash.copy()
-        one.update(json.dumps([self.identity, depth, query]).encode())
+        # What was answered without titles and snippets is of no use to who needs them.
+        one.update(json.dumps([self.identity, depth, query, *(["shown"] if self.shows else [])]).encode())
         return one.hexdigest()
 
     def _refresh(self) -> None:
@@ -130,8 +133,8 @@ class Saved(Retriever):
                 body = _body(file.read(size))
                 if not body or _key_of(body) != key:
                     raise FileError(f"{self.path} was changed while it was in use; run again.")
-                _, docnos, scores = json.loads(body)
-                yield key, Ranking(docnos, np.array(scores, np.float64))
+                _, docnos, scores, *shown = json.loads(body)
+                yield key, Ranking(docnos, np.array(scores, np.float64), _shown(docnos, *shown))
 
 
 class _Appender:
@@ -167,8 +170,28 @@ class _Appender:
         self._broken = False
 
 
+def saved_shown(folder: str | Path) -> dict[str, Shown]:
+    """Return what was shown of all documents whose rankings are kept in a folder."""
+    shown: dict[str, Shown] = {}
+    path = Path(folder) / "rankings.jsonl"
+    if not path.exists():
+        return shown
+    with path.open("rb") as file:
+        for line in file:
+            body = _body(line) if line.endswith(b"\n") else None
+            _, docnos, _, *texts = json.loads(body) if body else (None, [], [])
+            shown |= _shown(docnos, *texts)
+    return shown
+
+
+def _shown(docnos: Sequence[str], texts: Sequence[Sequence[str]] = ()) -> dict[str, Shown]:
+    return {docno: Shown(*own) for docno, own in zip(docnos, texts, strict=False) if own}
+
+
 def _line(key: str, result: Ranking) -> bytes:
-    body = json.dumps([key, result.docnos, result.scores.tolist()], separators=(",", ":")).encode()
+    shown = [astuple(result.shown[docno]) if docno in result.shown else () for docno in result.docnos]
+    content = [key, result.docnos, result.scores.tolist(), *([shown] if any(shown) else [])]
+    body = json.dumps(content, separators=(",", ":")).encode()
     return b"%08x\t%s\n" % (zlib.crc32(body), body)
 
 

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from quipukit.encoders.load import load_encoder
 from quipukit.errors import InputError
 from quipukit.fingerprints import fingerprint_of
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.base import Retriever, Scorer, Shown
 from quipukit.retrieval.credentials import check_one_host
 from quipukit.retrieval.load import (
     RETRIEVERS,
@@ -28,6 +28,8 @@ from quipukit.retrieval.load import (
     reranker_plugins,
     system_name,
 )
+from quipukit.retrieval.saved import saved_shown
+from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_bm25
 from quipukit.source_hash import object_hash
 
 
@@ -67,6 +69,7 @@ class SystemSpec:
             object.__setattr__(self, "retriever", system_name(self.retriever))
         if isinstance(self.reranker, str):
             refuse_address(self.reranker)
+            refuse_bm25(self.reranker)
 
     def __repr__(self) -> str:
         return f"SystemSpec({self.retriever_name!r}, {self.reranker_name!r})"
@@ -119,8 +122,9 @@ class SystemSpec:
             return fingerprint_of(self.reranker)
         if self.reranker == "bm25":
             return ""
-        if self.reranker in reranker_plugins():
-            return object_hash(reranker_plugins()[self.reranker]())
+        plugin = self.reranker.removeprefix(PREFIX)
+        if plugin in reranker_plugins():
+            return object_hash(reranker_plugins()[plugin]())
         return load_encoder(model_of(self.reranker)).fingerprint
 
     @property
@@ -149,7 +153,9 @@ class SystemSpec:
         remote retriever answers is kept there while it arrives, if the retriever has an identity, so that an
         interrupted run asks only for the rest. ``progress`` receives that of an index that has to be made first.
         """
-        retriever = load_retriever(self.retriever, collection, store_of=store_of, progress=progress)
+        retriever = load_retriever(
+            self.retriever, collection, store_of=store_of, progress=progress, shows=self.on_snippets
+        )
         if answers is None or not (retriever.remote and retriever.identity):
             return retriever
         from quipukit.retrieval.saved import Saved
@@ -157,10 +163,26 @@ class SystemSpec:
         return Saved(retriever, answers)
 
     def load_scorer(
-        self, collection: Collection, *, store_of: StoreOf | None = None, progress: Progress | None = None
+        self,
+        collection: Collection,
+        *,
+        store_of: StoreOf | None = None,
+        answers: Path | None = None,
+        progress: Progress | None = None,
     ) -> Scorer:
-        """Return the re-ranker over a collection; ``store_of`` and ``progress`` as in `load_retriever`."""
+        """Return the re-ranker over a collection; the arguments are those of `load_retriever`.
+
+        One that reads what an engine shows takes it from ``answers``, where it was kept; without, it reads what would
+        be shown of the collection's own documents.
+        """
+        if self.remote and self.on_snippets and answers is not None:
+            collection = shown_documents(self.retriever_name, saved_shown(answers))
         return load_scorer(self.reranker, collection, store_of=store_of, progress=progress)
+
+    @property
+    def on_snippets(self) -> bool:
+        """Return whether the re-ranker reads titles and snippets, and not the documents themselves."""
+        return isinstance(self.reranker, str) and on_snippets(self.reranker)
 
 
 def parse_systems(given: Any) -> tuple[SystemSpec, ...]:
@@ -206,6 +228,17 @@ def check_systems(systems: Iterable[SystemSpec]) -> None:
         check_one_host(read_spec(address).address for address in addresses)
     for spec in systems:
         spec.check()
+
+
+def shown_documents(engine: str, shown: Mapping[str, Shown]) -> ShownDocuments:
+    """Return what an engine has shown as documents to re-rank; say what to do where it has shown nothing."""
+    if not shown:
+        raise InputError(
+            f"{engine} shows neither titles nor snippets, so that nothing can be re-ranked on them; name the fields "
+            "that it shows (docs/engines.md), or re-rank on the documents' texts.",
+            argument="rerank_on",
+        )
+    return ShownDocuments(None, shown)
 
 
 def _is_system(one: Any) -> bool:

@@ -1,6 +1,10 @@
 """The search system behind a private search: what it answers, and how its documents are ranked and shown here."""
 
-from collections.abc import Iterable, Sequence
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -11,22 +15,46 @@ from quipukit.collections.load import load_collection
 from quipukit.errors import EngineError, InputError
 from quipukit.retrieval.base import Ranking, Retriever, Scorer, Shown
 from quipukit.retrieval.fusion import fused_scores
-from quipukit.retrieval.load import is_address, load_retriever, load_scorer
+from quipukit.retrieval.hits import shown_document
+from quipukit.retrieval.http import HttpEngine
+from quipukit.retrieval.load import is_address, load_retriever, load_scorer, refuse_address
+from quipukit.retrieval.saved import Streaming
+from quipukit.retrieval.snippets import ShownDocuments, reranker_on
 
 RerankOn = Literal["text", "snippet"]
 NO_RERANKER = "none"
 
-_TITLE, _SNIPPET = 80, 300  # characters of a text that has neither
+_TIMEOUT, _RETRIES = 10.0, 1  # somebody is waiting
+_LARGEST_ANSWER = 16 * 2**20
+_MOST_SHOWN = 100_000  # documents that a re-ranker on snippets remembers
+_randomness = random.SystemRandom()
 
 
 @dataclass(frozen=True, eq=False)
+class Fetched:
+    """What a search system answered: a ranking for each text that was answered, and how many were not."""
+
+    rankings: Sequence[Ranking] = ()
+    failed: int = 0
+
+
+@dataclass(eq=False)
 class SearchSystem:
-    """A retriever, what it searches if that is on this machine, and the user's own re-ranker (None: by rank alone)."""
+    """A retriever, what it searches if that is on this machine, and the user's own re-ranker by name ("none": none).
+
+    ``gaps`` are pauses before the requests of a retriever that takes one text at a time; `HttpEngine` has its own.
+    """
 
     retriever: Retriever
     collection: Collection | None
-    reranker: Scorer | None
-    depth: int = 10
+    reranker: str
+    depth: int
+    gaps: tuple[float, float] = (0.0, 0.0)
+    _shown: dict[str, Shown] = field(default_factory=dict, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._scorer = self._new_scorer()
 
     @property
     def name(self) -> str:
@@ -38,69 +66,112 @@ class SearchSystem:
         """Return whether texts leave this process."""
         return self.retriever.remote
 
-    def fetch(self, texts: Sequence[str]) -> "Fetched":
-        """Ask for texts, in the order given; what fails is counted, and only if nothing is answered it is a fault."""
-        try:
-            return Fetched(self.retriever.search(list(texts), self.depth))
-        except EngineError as fault:
-            raise EngineError(fault.engine, fault.reason, fault.failed, fault.done, fault.total) from None
+    # --- asking ---
 
-    def ranked(self, query: str, fetched: "Iterable[Fetched]") -> Ranking:
+    def fetch(self, texts: Sequence[str]) -> Fetched:
+        """Ask for texts, in the order given; what fails is counted, and only if nothing is answered it is a fault."""
+        rankings: list[Ranking] = []
+        trouble: EngineError | None = None
+        try:
+            rankings.extend(self._answers(texts))
+        except EngineError as fault:
+            trouble = fault
+        if trouble is not None and not rankings:
+            # Outside of the except, so that nothing hangs on it.
+            raise EngineError(trouble.engine, trouble.reason, trouble.failed, 0, len(texts))
+        return Fetched(rankings, len(texts) - len(rankings))
+
+    def _answers(self, texts: Sequence[str]) -> Iterator[Ranking]:
+        if isinstance(self.retriever, Streaming):
+            for _, ranking in self.retriever.search_iter(texts, self.depth):
+                yield ranking
+        elif not self.remote:
+            yield from self.retriever.search(texts, self.depth)
+        else:
+            trouble: EngineError | None = None
+            for text in texts:
+                time.sleep(_randomness.uniform(*self.gaps))
+                try:
+                    yield from self.retriever.search([text], self.depth)
+                except EngineError as fault:
+                    trouble = fault
+            if trouble is not None:
+                raise trouble
+
+    # --- ranking ---
+
+    def ranked(self, query: str, fetched: Iterable[Fetched]) -> Ranking:
         """Return the documents for a query, the best first, ties by docno: re-ranked here, or fused by their ranks."""
         answers = [ranking for one in fetched for ranking in one.rankings]
-        if self.reranker is None:
-            scores = fused_scores([ranking.docnos for ranking in answers])
-            documents = sorted(scores, key=lambda docno: (-scores[docno], docno))
-            return Ranking(documents, np.array([scores[docno] for docno in documents], np.float64))
+        shown = {docno: own for ranking in answers for docno, own in ranking.shown.items()}
         documents = sorted({docno for ranking in answers for docno in ranking.docnos})
-        if not documents:
-            return Ranking([], np.empty(0, np.float64))
-        (own,) = self.reranker.score_many([(query, documents)])
-        order = np.argsort(-own, kind="stable")  # ties by docno
-        return Ranking([documents[place] for place in order], own[order])
+        scorer = self._scorer
+        if scorer is None or not documents or (self.collection is None and not shown):
+            fused = fused_scores([ranking.docnos for ranking in answers])
+            scores = np.array([fused[docno] for docno in documents], np.float64)
+        else:
+            # Models with a memory of their own are asked by one thread at a time.
+            with nullcontext() if getattr(getattr(scorer, "encoder", None), "quick", False) else self._lock:
+                self._shown.update(shown)
+                (scores,) = scorer.score_many([(query, documents)])
+                if len(self._shown) > _MOST_SHOWN:
+                    self._shown, self._scorer = {}, None
+                    self._scorer = self._new_scorer()
+        order = np.argsort(-scores, kind="stable")
+        return Ranking([documents[place] for place in order], scores[order], shown)
 
-    def shown(self, docnos: Sequence[str]) -> list[Shown]:
-        """Return what is shown of documents."""
+    def reranks(self, fetched: Iterable[Fetched]) -> bool:
+        """Return whether documents can be re-ranked: whether there is anything to read but their ids."""
+        return self.collection is not None or any(ranking.shown for one in fetched for ranking in one.rankings)
+
+    def shown(self, ranking: Ranking, most: int) -> list[Shown]:
+        """Return what is shown of the first documents of a ranking; where there is nothing, the id is the title."""
+        docnos = ranking.docnos[:most]
         if self.collection is None:
-            return [Shown() for _ in docnos]
-        texts = self.collection.texts(list(docnos))
-        return [shown_of(texts.get(docno, "")) for docno in docnos]
+            return [ranking.shown.get(docno, Shown(title=docno)) for docno in docnos]
+        texts = self.collection.texts(docnos)
+        return [shown_document(texts.get(docno, docno)) for docno in docnos]
+
+    def _new_scorer(self) -> Scorer | None:
+        if self.reranker == NO_RERANKER:
+            return None
+        return load_scorer(self.reranker, self.collection or ShownDocuments(None, self._shown))
 
 
-@dataclass(frozen=True, eq=False)
-class Fetched:
-    """What a search system answered: a ranking for each text that was answered, and how many were not."""
-
-    rankings: list[Ranking] = field(default_factory=list)
-    failed: int = 0
-
-
-def open_system(engine: str | Retriever, reranker: str, rerank_on: RerankOn | None, depth: int) -> SearchSystem:
+def open_system(
+    engine: str | Retriever,
+    reranker: str,
+    rerank_on: RerankOn | None,
+    depth: int,
+    concurrency: int,
+    gaps: tuple[float, float],
+) -> SearchSystem:
     """Return the system that a name, an address or an object stands for, with a re-ranker that fits it."""
     if depth < 1:
         raise InputError(f"the depth must be at least 1 (found {depth}).", argument="depth")
     if rerank_on is not None and rerank_on not in get_args(RerankOn):
         raise InputError(f"rerank_on is 'text' or 'snippet' (found {rerank_on!r}).", argument="rerank_on")
+    refuse_address(reranker)
+    if not isinstance(engine, Retriever) and not is_address(engine):
+        collection = load_collection(engine)
+        named = reranker if reranker == NO_RERANKER else reranker_on(reranker, rerank_on or "text")
+        return SearchSystem(load_retriever("bm25", collection), collection, named, depth)
+    if rerank_on == "text" and reranker != NO_RERANKER:
+        raise InputError(
+            "the texts of an engine's documents are not on this machine; re-rank on what it shows "
+            "(rerank_on='snippet'), or not at all (reranker='none').",
+            argument=("rerank_on", "reranker"),
+        )
+    named = reranker if reranker == NO_RERANKER else reranker_on(reranker, "snippet")
     if isinstance(engine, Retriever):
-        return SearchSystem(engine, None, None, depth)
-    if is_address(engine):
-        return SearchSystem(load_retriever(engine), None, None, depth)
-    collection = load_collection(engine)
-    scorer = None if reranker == NO_RERANKER else load_scorer(reranker, collection)
-    return SearchSystem(load_retriever("bm25", collection), collection, scorer, depth)
-
-
-def shown_of(text: str) -> Shown:
-    """Return what is shown of a document that is nothing but a text: its first words as the title.
-
-    >>> shown_of("gonorrhea, clap: a common venereal disease")
-    Shown(title='gonorrhea, clap', snippet='a common venereal disease', url='')
-    """
-    head, colon, rest = text.partition(": ")
-    if not colon or len(head) > _TITLE:
-        head, rest = _cut(text, _TITLE), text
-    return Shown(head, _cut(rest, _SNIPPET))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"
+        return SearchSystem(engine, None, named, depth, gaps)
+    http = HttpEngine(
+        engine,
+        timeout=_TIMEOUT,
+        retries=_RETRIES,
+        concurrency=concurrency,
+        shows=True,
+        gaps=gaps,
+        largest=_LARGEST_ANSWER,
+    )
+    return SearchSystem(http, None, named, depth, gaps)

@@ -1,15 +1,30 @@
-"""What a search promises, in plain words."""
+"""What a search promises, and what it warns of, in plain words."""
 
-from quipukit.guarantees import Guarantee, LocalDP, MetricDP, WithinGroup, WithinNodes
+from quipukit.guarantees import Guarantee, LocalDP, MetricDP, WithinGroup
 from quipukit.mechanisms.base import Mechanism
 from quipukit.specs import format_value
 
 DEFAULT = "StickyCover(members=100)@1000"
 REASON = (
-    f"{DEFAULT}: the engine gets a fixed list of 100 public queries that is the same for any of the 1,000 or more "
-    "queries of its topic, once in a session; of the settings measured on whole sessions it is the one that the "
-    "strongest attacker finds least in while three quarters of what the query finds are kept (docs/sessions.md)."
+    f"{DEFAULT}: the engine gets a fixed list of 100 public queries, the same for any of the 1,000 or more queries of "
+    "its topic, once in a session; of 15 settings measured on whole sessions it was the best that keeps the strongest "
+    "attacker below .20 with ten guesses (docs/sessions.md)."
 )
+
+NOTHING_TO_SEND = "The mechanism found nothing to send for this query, so nothing leaves, and nothing is found."
+NOTHING_SHOWN = (
+    "The engine shows neither titles nor snippets, so the documents are in the order of their ranks; name the fields "
+    "that it shows in its address (docs/engines.md)."
+)
+DRAWN_ITSELF = (
+    "At this setting the mechanism drew your query itself, so nothing leaves: choose a smaller epsilon, or a cover. "
+    "(To draw again until it fits would change what the mechanism promises.)"
+)
+
+
+def in_the_open(mechanism: str) -> str:
+    """Say that the query itself is among what a mechanism sends, where no group hides it."""
+    return f"Your query itself is among these texts, as {mechanism} drew it; over the network it would not be sent."
 
 
 def reason_of(mechanism: Mechanism) -> str:
@@ -31,17 +46,3 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
     if not guarantee.private:
         return f"Nothing is promised ({guarantee})."
     return f"{guarantee}."
-
-
-def composed_in_words(guarantee: Guarantee, texts: int, nodes: int) -> str:
-    """Return what is promised for all texts of a query together, or for a session of ``nodes`` released nodes."""
-    if isinstance(guarantee, WithinNodes):
-        topics = "1 topic" if nodes == 1 else f"{nodes} topics"
-        return (
-            f"{topics} released in this session, this query's included; asking again under one releases nothing more."
-        )
-    if isinstance(guarantee, WithinGroup):
-        return "Asking the same again sends the same group, and releases nothing but that it was asked again."
-    if not guarantee.private:
-        return "Nothing is promised for several texts, either."
-    return f"All {texts} texts of this query together: {guarantee.composed(max(1, texts))}."

@@ -14,6 +14,7 @@ from quipukit.experiment.cost.lengths import first, mean_tokens, spread
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.retrieval.bm25 import BM25
 from quipukit.retrieval.load import is_dense, model_of, reranker_plugins
+from quipukit.retrieval.snippets import PREFIX
 from quipukit.retrieval.system import SystemSpec
 from quipukit.text import tokenize
 
@@ -240,4 +241,5 @@ def _reranking(system: SystemSpec) -> Encoder | None:
     if not isinstance(name, str):
         own = getattr(name, "encoder", None)
         return own if isinstance(own, Encoder) else None
-    return None if name == "bm25" or name in reranker_plugins() else load_encoder(model_of(name))
+    plain = name.removeprefix(PREFIX)
+    return None if plain == "bm25" or plain in reranker_plugins() else load_encoder(model_of(plain))

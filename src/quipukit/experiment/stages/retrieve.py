@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,8 @@ class Retrieve(Stage[SystemCell]):
     def depends_on(self, cell: SystemCell) -> Any:
         system = self.plan.options.systems[cell.system]
         searched = [system.retriever_name, system.retriever_fingerprint, self.plan.fingerprints["collection"]]
+        if system.remote and system.on_snippets:
+            searched.append("shown")  # which was not asked for where texts are re-ranked
         return [self.obfuscate.digest(cell.cell), searched, self.plan.depth(cell.cell)]
 
     def compute(self, missing: Sequence[SystemCell]) -> Iterator[tuple[SystemCell, pd.DataFrame | Part | Encoded]]:
@@ -111,9 +114,14 @@ class Retrieve(Stage[SystemCell]):
             return spec.load_retriever(
                 self.plan.collection,
                 store_of=self.context.store_of,
-                answers=self.context.artifacts.folder / "answers",
+                answers=self.answers,
                 progress=progress,
             )
+
+    @property
+    def answers(self) -> Path:
+        """Return the folder of what engines over the network have answered."""
+        return self.context.artifacts.folder / "answers"
 
     def documents_pooled(self, cell: Cell) -> float:
         """Return how many documents were pooled per query, in the mean; of several systems the most."""

@@ -105,7 +105,12 @@ class Utility(Stage[SystemCell]):
         spec: SystemSpec = self.plan.options.systems[system]
         with self.context.timer.stage_if_needed(f"indexing ({spec.reranker_name})", "documents") as progress:
             return RememberedScores(
-                spec.load_scorer(self.plan.collection, store_of=self.context.store_of, progress=progress)
+                spec.load_scorer(
+                    self.plan.collection,
+                    store_of=self.context.store_of,
+                    answers=self.retrieve.answers,
+                    progress=progress,
+                )
             )
 
     def score_all(
