@@ -7,22 +7,21 @@ files of a home of its own are searched for the query, for its key, and for the 
 
 import logging
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import quipukit as qk
 from quipukit.errors import InputError, QuipukitError
 from quipukit.mechanisms.cover import Cover
 from quipukit.registry import built_in_names, mechanism_class
-from quipukit.retrieval.base import Ranking, Retriever, Shown
+from quipukit.retrieval.base import Ranking
 from quipukit.retrieval.consent import are_originals
 from quipukit.search.ledger import Ledger
 from quipukit.text import key
 from tests.retrieval.fake_engine import Reply, searxng, sent, serving
+from tests.search.capturing import Capturing
 
 IN_POOL = "how is gonorrhea treated and passed on"
 OUTSIDE = "whether gonorrhea medicine harms my unborn zebra"
@@ -47,22 +46,6 @@ SETTINGS = {
     "Identity": None,
     "Random": "Random",
 }
-
-
-class Capturing(Retriever):
-    """An engine over the network, as far as anybody knows, that notes what it is asked."""
-
-    name, remote, shows = "capturing", True, True
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self._lock = threading.Lock()
-
-    def search(self, queries: Sequence[str], depth: int, progress: object = None) -> list[Ranking]:
-        with self._lock:
-            self.asked += queries
-        logging.getLogger("an.engine").debug("asked for %d texts", len(queries))
-        return [Ranking(["d"], np.ones(1), {"d": Shown("A document", "about something")}) for _ in queries]
 
 
 class Everything(logging.Handler):

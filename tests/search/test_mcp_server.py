@@ -11,7 +11,8 @@ import pytest
 
 import quipukit as qk
 from quipukit.search.mcp_server import make_server
-from tests.search.test_leaks import Capturing, Everything, everything
+from tests.search.capturing import Capturing
+from tests.search.test_leaks import Everything, everything
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters

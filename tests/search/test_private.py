@@ -4,36 +4,20 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import quipukit as qk
 from quipukit.errors import EngineError, InputError, LimitError, SearchError
-from quipukit.retrieval.base import Ranking, Retriever
+from quipukit.retrieval.base import Ranking
 from quipukit.search.answers import Answer, Preview
 from quipukit.search.budget import epsilon_of
 from quipukit.search.drafts import shuffled
 from quipukit.search.ledger import IN_MEMORY, Ledger
 from quipukit.search.topics import Topics, query_hash
 from quipukit.search.wording import guarantee_in_words
+from tests.search.capturing import Capturing
 
 QUERY = "how is gonorrhea treated and passed on"
-
-
-class Capturing(Retriever):
-    """An engine that notes what it is asked, and finds a document for every text."""
-
-    name = "capturing"
-    remote = True
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self._lock = threading.Lock()
-
-    def search(self, queries: Sequence[str], depth: int, progress: object = None) -> list[Ranking]:
-        with self._lock:
-            self.asked += queries
-        return [Ranking([f"d{len(query)}"], np.ones(1)) for query in queries]
 
 
 @pytest.fixture(scope="module")
