@@ -4,12 +4,14 @@ import functools
 
 from quipukit.covers.load import load_partition
 from quipukit.covers.partition import Partition
+from quipukit.errors import ResourceError
 from quipukit.mechanisms.base import Mechanism
 from quipukit.mechanisms.cover import Cover
 from quipukit.secret import keyed_hash
 from quipukit.text import key
 
 NODE = 1000  # queries, for mechanisms that have no groups of their own
+UNKNOWN = -1
 _HASH = 16  # bytes
 
 
@@ -35,8 +37,17 @@ class Topics:
         return min(NODE, len(self.partition.pool)) if self._cover is None else int(self._cover.k)
 
     def node_of(self, query: str) -> int:
-        """Return the number of a query's topic."""
-        return self.partition.group_of(query, self.k)
+        """Return the number of a query's topic.
+
+        Where a mechanism of noise finds no encoder for a query outside the pool, all such queries count as one topic:
+        rather too much than too little.
+        """
+        try:
+            return self.partition.group_of(query, self.k)
+        except ResourceError:
+            if self._cover is not None:
+                raise
+            return UNKNOWN
 
     def hash_of(self, node: int) -> str:
         """Return the name of a topic: a hash, of which the file alone does not tell what it is about."""
