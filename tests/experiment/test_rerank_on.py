@@ -49,12 +49,9 @@ def test_retrieve_ranks_what_the_engine_shows(
     assert command(*shared, "--rerank-on", "snippet", "-o", tmp_path / "runs") == 0
     shown = saved_shown(tmp_path / "runs" / "answers")
     assert shown and all(own.title == docno for docno, own in shown.items())
-    (run,) = (
-        (tmp_path / "runs").glob("*.txt")
-        if list((tmp_path / "runs").glob("*.txt"))
-        else (tmp_path / "runs").glob("*.run")
-    )
-    ranked = [line.split() for line in run.read_text().splitlines()]
+    (run,) = (tmp_path / "runs").glob("*.trec")
+    lines = [line for line in run.read_text().splitlines() if not line.startswith("#")]
+    ranked = [line.split() for line in lines]
     assert {line[2] for line in ranked} == set(shown)
     assert command("retrieve", sent_file, *usual, "--rerank-on", "snippet", "-o", tmp_path / "local") == 0
 
