@@ -20,8 +20,11 @@ from quipukit.retrieval.base import Ranking
 from quipukit.retrieval.consent import are_originals
 from quipukit.search.ledger import Ledger
 from quipukit.text import key
+from tests.mechanisms.test_dpmlm import folder, made
 from tests.retrieval.fake_engine import Reply, searxng, sent, serving
 from tests.search.capturing import Capturing
+
+__all__ = ["folder"]
 
 IN_POOL = "how is gonorrhea treated and passed on"
 OUTSIDE = "whether gonorrhea medicine harms my unborn zebra"
@@ -36,6 +39,12 @@ SETTINGS = {
     "SanText": "SanText@1",
     "SanText+": "SanText+@1",
     "TEM": "TEM@1",
+    "Diffractor": "Diffractor@0.1",
+    "RANTEXT": "RANTEXT@1",
+    "NoisyRANTEXT": "NoisyRANTEXT@1",
+    "DPMLM": "DPMLM@3",
+    "ContextualCMP": "ContextualCMP@50",
+    "ContextualMhl": "ContextualMhl@50",
     "WBB": "WBB@5",
     "AEA": "AEA@3",
     "FEA": "FEA@3",
@@ -101,9 +110,15 @@ def test_every_mechanism_is_tested() -> None:
 
 @pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting])
 def test_the_query_is_nowhere(
-    name: str, tmp_path: Path, everything: Everything, capfd: pytest.CaptureFixture[str]
+    name: str,
+    tmp_path: Path,
+    everything: Everything,
+    capfd: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
-    setting = SETTINGS[name]
+    setting: object = SETTINGS[name]
+    if name == "DPMLM":  # whose model is made for its own tests
+        setting = made(request.getfixturevalue("folder"))
     engine = Capturing()
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         search = qk.PrivateSearch(engine, setting, 5, ledger=ledger, gaps=(0.0, 0.0))
