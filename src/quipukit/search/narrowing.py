@@ -10,6 +10,7 @@ vectors; stronger encoders narrow further.
 """
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ from quipukit.encoders.load import load_encoder
 _SHARPNESS = 12.0  # as in attackers.session
 _LIKELY = 0.9  # of the weight
 _OTHERS = 250
-_REMEMBERED = 64  # groups whose vectors are held
+_REMEMBERED = 16  # groups whose vectors are held
 
 
 def remaining(groups: "Sequence[NDArray[np.float32]]") -> list[int]:
@@ -33,13 +34,18 @@ def remaining(groups: "Sequence[NDArray[np.float32]]") -> list[int]:
     >>> remaining([np.repeat(near, 4, axis=0), np.vstack([near, far, far, far])])
     [4, 1]
     """
-    counts = []
-    for place, own in enumerate(groups):
-        score = np.sum([_closeness(own, other) for at, other in enumerate(groups) if at != place], axis=0)
-        weights = np.sort(np.exp(score - score.max()))[::-1]
-        share = np.cumsum(weights) / weights.sum()
-        counts.append(int(np.searchsorted(share, _LIKELY - 1e-9) + 1))
-    return counts
+    return [
+        _likely(sum(_closeness(own, other) for at, other in enumerate(groups) if at != place))
+        for place, own in enumerate(groups)
+    ]
+
+
+def _likely(score: "NDArray[np.float64] | int") -> int:
+    """Return how many candidates, by their scores, hold most of the weight."""
+    score = np.asarray(score)
+    weights = np.sort(np.exp(score - score.max()))[::-1]
+    share = np.cumsum(weights) / weights.sum()
+    return int(np.searchsorted(share, _LIKELY - 1e-9) + 1)
 
 
 def _closeness(own: "NDArray[np.float32]", other: "NDArray[np.float32]") -> NDArray[np.float64]:
@@ -51,10 +57,11 @@ def _closeness(own: "NDArray[np.float32]", other: "NDArray[np.float32]") -> NDAr
 
 @dataclass(eq=False)
 class Narrowing:
-    """Estimates for groups of texts; the vectors of the last ones are remembered."""
+    """Estimates for groups of texts; what was computed for the last ones is remembered."""
 
     encoder: str = "static"
     _vectors: "dict[int, NDArray[np.float32]]" = field(default_factory=dict, init=False, repr=False)
+    _close: "dict[tuple[int, int], NDArray[np.float64]]" = field(default_factory=dict, init=False, repr=False)
 
     @functools.cached_property
     def _model(self) -> Encoder:
@@ -67,8 +74,11 @@ class Narrowing:
         for number, texts in groups.items():
             if number not in self._vectors:
                 self._vectors[number] = unit(self._model.encode(list(texts)))
-        counts = remaining([self._vectors[number] for number in groups])
-        for number in list(self._vectors)[:-_REMEMBERED]:
-            if number not in groups:
-                del self._vectors[number]
-        return dict(zip(groups, counts, strict=True))
+        for pair in itertools.permutations(groups, 2):
+            if pair not in self._close:
+                self._close[pair] = _closeness(self._vectors[pair[0]], self._vectors[pair[1]])
+        counts = {own: _likely(sum(self._close[own, other] for other in groups if other != own)) for own in groups}
+        for number in [one for one in list(self._vectors)[:-_REMEMBERED] if one not in groups]:
+            del self._vectors[number]
+        self._close = {pair: close for pair, close in self._close.items() if self._vectors.keys() >= set(pair)}
+        return counts
