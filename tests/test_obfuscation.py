@@ -118,7 +118,7 @@ def test_the_bound_spec_is_canonical_and_binds_again(text, canonical):
         ("CMP@9e-7", "epsilon must lie in"),
         ("CMP@nan", "finite"),
         ("CMP@inf", "finite"),
-        ("CMP(k=3)@10", rf"CMP has no option 'k' \({OPTIONS}\)\. 'k' belongs to CusText, WBB"),
+        ("CMP(k=3)@10", rf"CMP has no option 'k' \({OPTIONS}\)\. 'k' belongs to CusText, NoisyRANTEXT, WBB"),
         ("CMP(level=3)@10", "'level' belongs to AEA|CMP has no option 'level'"),
         ("TEM(t=0.5)@10", "'t' belongs to VickreyCMP, VickreyMhl"),
         ("CMP(nonsense=3)@10", rf"CMP has no option 'nonsense' \({OPTIONS}\)\.$"),

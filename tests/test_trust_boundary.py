@@ -71,6 +71,6 @@ def test_nor_does_the_file_of_the_command(
     with pytest.raises(SystemExit) as end:
         main(["obfuscate", *asked, "-o", str(tmp_path / "sent.parquet")])
     assert not end.value.code
-    assert "1 words outside the vocabulary" in capsys.readouterr().err  # told here, not there
+    assert "1 word outside the vocabulary" in capsys.readouterr().err  # told here, not there
     assert_silent(tmp_path / "sent.parquet")
     assert set(pd.read_parquet(tmp_path / "sent.parquet")["query"].iloc[2:]) == {""}

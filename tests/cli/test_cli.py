@@ -113,7 +113,7 @@ def test_a_query_from_standard_input(small: str) -> None:
 def test_notes_are_told_whatever_the_output(small: str, tmp_path: Path) -> None:
     command = ("obfuscate", "cat eel", "-m", "CMP@1", "-n", "2", "--vectors", small)
     for more in ((), ("--tsv",), ("-o", str(tmp_path / "out.csv"))):
-        assert "1 words outside the vocabulary" in run(*command, *more).stderr
+        assert "1 word outside the vocabulary" in run(*command, *more).stderr
 
 
 def test_an_interrupt_leaves_nothing_and_says_so(small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_a_filter_keeps_words_from_being_sent(tmp_path: Path, pets: str) -> None
     assert done.returncode == 0
     sent = {word for line in done.stdout.splitlines()[1:] for word in line.split("\t")[2].split()}
     assert sent == {"Cat", "dog"}
-    assert "1 words outside the vocabulary" in done.stderr
+    assert "1 word outside the vocabulary" in done.stderr
     assert_refused(run(*command, "--vocabulary-filter", "no.txt"), "no vocabulary filter 'no.txt'", "'offensive'")
 
 

@@ -96,7 +96,7 @@ class Report:
         done, total = 2, 2 + (len(drawings) if formats else 0)
         show(0, total)
         files = self.table_files
-        html = page(report, self._contents)
+        html = page(report, [content for content in self._contents if content[0].applies(report)])
         make_folder(place)
         # Written aside until complete: an interruption keeps the earlier report, never a mixture of the two.
         with tempfile.TemporaryDirectory(prefix=".draft-", dir=place) as aside:
