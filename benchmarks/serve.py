@@ -120,18 +120,15 @@ async def _load(root: str, token: str, requests: int) -> tuple[float, "Counter[s
 
 
 async def _ask(client: httpx.AsyncClient, number: int, token: str) -> httpx.Response:
-    """Ask for what a visitor would, in turn: a page, a script, variants, a search as programs ask, the status."""
-    kind, topic = number % 5, TOPICS[number % len(TOPICS)]
+    """Ask for what visitors and programs would: mostly pages and scripts, of ten one for variants, one for a search."""
+    kind, topic = number % 10, TOPICS[number // 10 % len(TOPICS)]
     if kind == 0:
-        return await client.get("/guess")
-    if kind == 1:
-        return await client.get("/static/chart.js")
-    if kind == 2:
         wish = {"query": f"{topic} number {number}", "mechanism": "CMP", "value": 10, "n": 5}
         return await client.post("/api/try", json=wish, headers={"x-quipukit-token": token})
-    if kind == 3:
+    if kind == 1:
         return await client.get("/search", params={"q": topic, "format": "json"})
-    return await client.get("/api/status")
+    paths = ("/", "/explore", "/search", "/guess", "/static/chart.js", "/static/style.css", "/api/status")
+    return await client.get(paths[number % len(paths)])
 
 
 def _megabytes(pid: int) -> float:
