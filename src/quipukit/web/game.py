@@ -31,7 +31,7 @@ class Level:
 LEVELS = (
     Level(
         "CMP",
-        22.0,
+        14.0,
         6,
         (
             "side effects of insulin",
@@ -46,7 +46,7 @@ LEVELS = (
     ),
     Level(
         "CMP",
-        11.0,
+        9.0,
         20,
         (
             "how to file for bankruptcy",
