@@ -31,7 +31,10 @@ def run(quick: bool) -> list[Line]:
         raise Skipped(f"there is no command {command.name} beside the interpreter; install the package first")
     start = time.perf_counter()
     with subprocess.Popen(
-        [str(command), "serve", "--no-open", "--port", "0"], stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+        [str(command), "serve", "--no-open", "--port", "0", "--ledger", "none"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
     ) as server:
         try:
             return _measured(server, start, quick)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from starlette.testclient import TestClient
 
 from quipukit.attackers.log import QueryLog
+from quipukit.errors import LimitError
 from quipukit.search.answers import Answer, Hit, Preview
 from quipukit.vectors.sources import load_vectors
 from quipukit.web.access import HEADER, Access
@@ -39,7 +40,9 @@ class FakeSearch:
         texts = tuple(f"text {number}" for number in range(self.n or 3))
         return Preview(texts, False, False, "nothing leaves", "nothing", ("a warning",))
 
-    def search(self, query: str) -> Answer:
+    def search(self, query: str, *, over_limit: bool = False) -> Answer:
+        if query == "too much" and not over_limit:
+            raise LimitError("That crosses a limit. Nothing was sent.", argument="over_limit")
         self.asked.append(query)
         hits = (
             Hit("d1", "https://example.org/a?b=1&c=2", "A page", "about <b>something</b>", 2.0),

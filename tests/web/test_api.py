@@ -80,6 +80,13 @@ def test_search_and_what_would_leave() -> None:
     assert [(one.setting, one.n) for one in opened] == [(None, None), ("CMP@5", 7)]
 
 
+def test_a_limit_is_crossed_only_on_demand() -> None:
+    answer = client().post("/api/search", json={"query": "too much"})
+    assert answer.status_code == 409 and "Nothing was sent" in answer.json()["error"]
+    assert client().get("/search", params={"q": "too much", "format": "json"}).status_code == 409
+    assert client().post("/api/search", json={"query": "too much", "over_limit": True}).status_code == 200
+
+
 def test_results() -> None:
     inside = client(service(results=True))
     assert [one["name"] for one in inside.get("/api/results").json()] == ["first", "second"]
@@ -124,6 +131,6 @@ def test_the_api_describes_itself() -> None:
 
 @pytest.mark.slow
 def test_warming_up_makes_the_real_parts_ready() -> None:
-    own = Service()
+    own = Service(ledger="none")
     own.warm_up()
     assert own.ready and client(own).post("/api/search", json={"query": "how does a tumor grow"}).json()["hits"]

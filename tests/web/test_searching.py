@@ -4,7 +4,7 @@ import pytest
 
 from quipukit.errors import InputError
 from quipukit.search.private import PrivateSearch
-from quipukit.web.searching import Searches, Wish, private_search
+from quipukit.web.searching import Searches, Wish, private_searches
 from quipukit.web.settings import Mechanisms
 from tests.web.fakes import FakeSearch
 
@@ -50,5 +50,5 @@ def test_a_session_goes_on_and_few_are_kept() -> None:
 
 @pytest.mark.heavy
 def test_the_real_search_fits() -> None:
-    search = private_search("wordnet", "CMP@10", 2)
+    search = private_searches("none")("wordnet", "CMP@10", 2)
     assert isinstance(search, PrivateSearch) and len(search.preview("how does a tumor grow").texts) == 2

@@ -23,6 +23,9 @@ def serve(
     engine: list[str] | None = typer.Option(
         None, "--engine", help="Engine to search, as KIND+URL (docs/engines.md); several are offered. [wordnet]"
     ),
+    ledger: str | None = typer.Option(
+        None, help="The file that counts what searches release; 'none' counts in memory. [QUIPUKIT_LEDGER]"
+    ),
     browser: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
 ) -> None:
     """Serve a local page: try settings, explore results, search privately, and a game that explains the idea.
@@ -57,7 +60,7 @@ def serve(
             from quipukit.web.results import OpenResult
 
             results = [OpenResult.load(folder) for folder in folders]
-        service = Service(results, engines, access)
+        service = Service(results, engines, access, ledger=ledger)
         return create_app(service), service.warm_up
 
     run(make, access, port, browser=browser, say=say)

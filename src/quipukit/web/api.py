@@ -19,6 +19,7 @@ _KINDS = {
 _FAULTS: dict[int | str, dict[str, Any]] = {
     400: {"model": models.Fault, "description": "Something in the request is wrong; the message names the fix."},
     403: {"model": models.Fault, "description": "The token is missing, or the request comes from another site."},
+    409: {"model": models.Fault, "description": "It would cross a limit of the ledger; over_limit allows it."},
     413: {"model": models.Fault, "description": "The request is too long."},
     422: {"model": models.Fault, "description": "The request has another form."},
     502: {"model": models.Fault, "description": "The engine did not answer."},
@@ -176,7 +177,7 @@ def private_answer(service: Service, request: models.SearchRequest) -> models.Se
     checked_query(request.query)
     wish = service.searches.wish(request.engine, request.mechanism, request.value, request.n)
     searcher = service.searches.open(wish)
-    answer = None if request.dry_run else searcher.search(request.query)
+    answer = None if request.dry_run else searcher.search(request.query, over_limit=request.over_limit)
     preview = searcher.preview(request.query) if answer is None else answer.preview
     hits = [
         models.Hit(docno=hit.docno, url=address_of(hit), title=hit.title, snippet=hit.snippet, score=float(hit.score))
@@ -194,6 +195,7 @@ def private_answer(service: Service, request: models.SearchRequest) -> models.Se
             guarantee=str(preview.guarantee),
             composed=str(preview.composed),
             warnings=list(preview.warnings),
+            over_limit=preview.over_limit,
         ),
         failed=answer.failed if answer else 0,
         seconds=answer.seconds if answer else 0.0,

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from quipukit import __version__
-from quipukit.errors import EngineError, QuipukitError
+from quipukit.errors import EngineError, LimitError, QuipukitError, SearchError
 from quipukit.web.api import api
 from quipukit.web.guard import App, Guard
 from quipukit.web.pages import login_page, pages
@@ -47,7 +47,9 @@ async def _wrong_form(_: Request, fault: Exception) -> JSONResponse:
 
 
 async def _known_fault(_: Request, fault: Exception) -> JSONResponse:
-    return JSONResponse({"error": str(fault)}, 502 if isinstance(fault, EngineError) else 400)
+    kinds = ((EngineError, 502), (LimitError, 409), (SearchError, 500))
+    status = next((status for kind, status in kinds if isinstance(fault, kind)), 400)
+    return JSONResponse({"error": str(fault)}, status)
 
 
 async def _no_such_thing(_: Request, fault: Exception) -> JSONResponse:

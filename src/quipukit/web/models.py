@@ -92,6 +92,7 @@ class SearchRequest(Strict):
     value: FiniteFloat | None = None
     n: Count | None = None
     dry_run: bool = Field(False, description="Show what would leave, and send nothing.")
+    over_limit: bool = Field(False, description="Search even if it crosses a limit of the ledger.")
 
 
 class Hit(BaseModel):
@@ -113,6 +114,7 @@ class Preview(BaseModel):
     guarantee: str
     composed: str
     warnings: list[str]
+    over_limit: bool
 
 
 class SearchAnswer(BaseModel):

@@ -52,7 +52,7 @@ def pages(service: Service) -> APIRouter:
         return HTMLResponse(page.render(**frame, **values))
 
     def searched(query: str, form: str) -> Response:
-        answer = private_answer(service, models.SearchRequest(query=query, dry_run=False))
+        answer = private_answer(service, models.SearchRequest(query=query, dry_run=False, over_limit=False))
         if form == "json":
             return JSONResponse(result_page(query, answer.hits))
         return shown("/search", "search.html", query=query, answer=answer)

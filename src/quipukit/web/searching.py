@@ -13,6 +13,7 @@ from quipukit.web.settings import MOST_VARIANTS, Mechanisms
 
 BUILT_IN = "wordnet"
 KINDS = ("anserini", "opensearch", "elasticsearch", "solr", "searxng")
+NO_LEDGER = "none"
 _KEPT = 8
 
 
@@ -33,19 +34,25 @@ class Searcher(Protocol):
     def preview(self, query: str) -> Any:
         """Return what would leave; nothing does."""
 
-    def search(self, query: str) -> Any:
-        """Return the documents, and what left for them."""
+    def search(self, query: str, *, over_limit: bool = False) -> Any:
+        """Return the documents, and what left for them; what crosses a limit of the ledger needs ``over_limit``."""
 
 
 OpenSearcher = Callable[[str, "str | None", "int | None"], Searcher]
 
 
-def private_search(engine: str, mechanism: str | None, n: int | None) -> Searcher:
-    """Open a private search of the core package."""
+def private_searches(ledger: str | None) -> OpenSearcher:
+    """Return what opens searches of the core package; all count in one ledger: a file (None: the usual), or none."""
+    from quipukit.search.ledger import IN_MEMORY, Ledger
     from quipukit.search.private import PrivateSearch
 
-    searcher: Searcher = PrivateSearch(engine, mechanism, n)
-    return searcher
+    counted = Ledger(IN_MEMORY if ledger == NO_LEDGER else ledger)
+
+    def opened(engine: str, mechanism: str | None, n: int | None) -> Searcher:
+        searcher: Searcher = PrivateSearch(engine, mechanism, n, ledger=counted)
+        return searcher
+
+    return opened
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Searches:
     """The searches that are open, the last ones used. Sessions and what was fetched for them live in them."""
 
     def __init__(
-        self, mechanisms: Mechanisms, engines: Sequence[str], *, any_engine: bool, opener: OpenSearcher = private_search
+        self, mechanisms: Mechanisms, engines: Sequence[str], *, any_engine: bool, opener: OpenSearcher
     ) -> None:
         """Offer some engines; with ``any_engine`` the page may name others."""
         self.engines = list(dict.fromkeys(engines)) or [BUILT_IN]

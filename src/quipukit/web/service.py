@@ -26,14 +26,18 @@ class Service:
         engines: Sequence[str] = (),
         access: Access | None = None,
         *,
+        ledger: str | None = None,
         opener: "OpenSearcher | None" = None,
         guessers: "Guessers | None" = None,
     ) -> None:
-        """Hold results and engines; ``opener`` and ``guessers`` replace the real ones, in tests."""
+        """Hold results and engines; ``opener`` and ``guessers`` replace the real ones, in tests.
+
+        ``ledger`` is the file that counts what is released; None for the usual one, "none" for memory alone.
+        """
         self.access = access or Access()
         self.results, self.engines = list(results), list(engines)
         self.ready = False
-        self._opener = opener
+        self._opener, self._ledger = opener, ledger
         self._lock = threading.RLock()
         self._parts: dict[str, Any] = {} if guessers is None else {"guessers": guessers}
 
@@ -68,13 +72,16 @@ class Service:
     @property
     def searches(self) -> "Searches":
         """Return the searches."""
-        from quipukit.web.searching import Searches, private_search
+        from quipukit.web.searching import Searches, private_searches
 
         # An engine that somebody else names would let them reach whatever this machine reaches.
         return self._part(
             "searches",
             lambda: Searches(
-                self.mechanisms, self.engines, any_engine=self.access.local, opener=self._opener or private_search
+                self.mechanisms,
+                self.engines,
+                any_engine=self.access.local,
+                opener=self._opener or private_searches(self._ledger),
             ),
         )
 

@@ -16,7 +16,7 @@ const token = () => document.querySelector('meta[name="quipukit-token"]').conten
 
 async function answered(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error || `The service answered ${response.status}.`);
+  if (!response.ok) throw Object.assign(new Error(body.error || `The service answered ${response.status}.`), { status: response.status });
   return body;
 }
 

@@ -45,7 +45,16 @@ async function conclude(query, texts, setting, signal) {
   showGuesses(byId("guesses"), guesses.attackers);
 }
 
-async function run(dry) {
+// What crosses a limit that the user has set is sent only if the user says so.
+function overLimit(error) {
+  say(`${error.message} `, true);
+  const anyway = make("button", { type: "button" }, "Search anyway");
+  anyway.addEventListener("click", () => run(false, true));
+  byId("message").append(anyway);
+  anyway.focus();
+}
+
+async function run(dry, over_limit = false) {
   const query = byId("query").value.trim();
   if (!query) { byId("query").focus(); return; }
   if (running) running.abort();
@@ -55,12 +64,13 @@ async function run(dry) {
   say("Searching\u2026");
   try {
     const setting = { engine: engine || null, ...(fields ? fields.settings() : {}) };
-    const answer = await post("/api/search", { query, dry_run: dry, ...setting }, signal);
+    const answer = await post("/api/search", { query, dry_run: dry, over_limit, ...setting }, signal);
     say("");
     show(answer);
     await conclude(query, answer.preview.texts, setting, signal);
   } catch (error) {
-    fault(error);
+    if (error.status === 409) overLimit(error);
+    else fault(error);
   }
 }
 
