@@ -35,6 +35,7 @@ class ArrayFile:
         self._file = path.open("wb")
         header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (length,)}
         np.lib.format.write_array_header_1_0(self._file, header)
+        self.position = self._file.tell()  # of the first element
 
     def __enter__(self) -> "ArrayFile":
         return self

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from quipukit.collections.base import Collection, Document
+from quipukit.collections.offsets import Offsets, Size
 from quipukit.errors import FileError, QrelsWarning
 from quipukit.frames import QRELS
 from quipukit.io.queries import read_queries
@@ -31,7 +32,7 @@ from quipukit.storage import sha256
 
 Pathish = str | os.PathLike[str]
 
-# Below this many characters the texts are kept in memory once they are asked for; above, each request reads the file.
+# Below this many characters texts are kept in memory once they are asked for; above, an index says where they stand.
 KEEP_CHARACTERS = 200_000_000
 
 _DOCS = ("docs.tsv", "docs.tsv.gz", "docs.jsonl", "docs.jsonl.gz")
@@ -70,6 +71,7 @@ class Folder(Collection):
         self.name = (place or path.resolve().parent).resolve().name
         self._qrels: pd.DataFrame | None = None
         self._kept: tuple[Stamp, dict[str, str]] | None = None
+        self._offsets: tuple[Stamp, Offsets] | None = None
 
     def __repr__(self) -> str:
         named = {"docs": self._docs, "topics": self._topics, "qrels": self._judged}
@@ -86,7 +88,7 @@ class Folder(Collection):
         return _documents(self._docs, self._parse)
 
     def __len__(self) -> int:
-        return _survey(_stamp(self._docs)).count
+        return _survey(_stamp(self._docs)).size.documents
 
     def queries(self) -> pd.DataFrame:
         """Return the queries of topics.tsv."""
@@ -106,14 +108,28 @@ class Folder(Collection):
         return self._qrels.copy()
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of some documents, from memory where the collection is small enough to be kept there."""
+        """Return the texts of some documents, from memory where the collection is small enough to be kept there.
+
+        Of a larger one they are read where they stand in the file, which an index in the cache knows (`offsets`).
+        """
         stamp = _stamp(self._docs)
         if _survey(stamp).characters > KEEP_CHARACTERS:
-            return super().texts(docnos)
+            return self._read(stamp, docnos)
         if self._kept is None or self._kept[0] != stamp:
             self._kept = stamp, dict(self.documents())
         kept = self._kept[1]
         return {docno: kept[docno] for docno in docnos if docno in kept}
+
+    def _read(self, stamp: "Stamp", docnos: Sequence[str]) -> Mapping[str, str]:
+        if self._offsets is None or self._offsets[0] != stamp:
+            lines = functools.partial(_parsed_lines, self._docs, self._parse)
+            self._offsets = stamp, Offsets.of(self._docs, _hash(stamp), lines, _survey(stamp).size)
+        try:
+            # No line is the first: the index knows which hold a document, and a header is none.
+            return self._offsets[1].texts(docnos, lambda line: self._parse(line, 2))
+        finally:
+            if _stamp(self._docs) != stamp:
+                raise FileError(f"{self._docs} changed while it was read; run the command again.")
 
     def _read_judgments(self) -> pd.DataFrame:
         if self._judged is None:
@@ -186,7 +202,7 @@ class Stamp:
 class Survey:
     """What one look through all documents tells."""
 
-    count: int
+    size: Size
     characters: int
 
 
@@ -209,17 +225,19 @@ def _survey(stamp: Stamp) -> Survey:
     parse = _parser(stamp.path)
     # Eight bytes per document: ten million docnos as strings would need a hundred times that.
     hashes = array("q")
-    characters = 0
-    for docno, text in _documents(stamp.path, parse):
-        hashes.append(hash(docno))
-        characters += len(text)
+    characters = size = 0
+    for _, line, document in _parsed_lines(stamp.path, parse):
+        size += 1 + (len(line) if line.isascii() else len(line.encode()))
+        if document:
+            hashes.append(hash(document[0]))
+            characters += len(document[1])
     if not hashes:
         raise FileError(f"{stamp.path} holds no document; write one per line.")
     ordered = np.sort(np.frombuffer(hashes, np.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     if suspects:
         _name_duplicates(stamp.path, parse, suspects)
-    return Survey(len(hashes), characters)
+    return Survey(Size(len(hashes), size), characters)
 
 
 def _name_duplicates(path: Path, parse: "Parse", suspects: set[int]) -> None:
@@ -256,13 +274,15 @@ def _documents(path: Path, parse: Parse) -> Iterator[Document]:
 
 
 def _numbered_documents(path: Path, parse: Parse) -> Iterator[tuple[int, Document]]:
+    return ((number, document) for number, _, document in _parsed_lines(path, parse) if document)
+
+
+def _parsed_lines(path: Path, parse: Parse) -> Iterator[tuple[int, str, Document | None]]:
     for number, line in numbered_lines(path):
         try:
-            document = parse(line, number) if line and not line.isspace() else None
+            yield number, line, parse(line, number) if line and not line.isspace() else None
         except ValueError as fault:
             raise FileError(f"{path}, line {number}: {fault}") from None
-        if document:
-            yield number, document
 
 
 def _from_tsv(line: str, number: int) -> Document | None:

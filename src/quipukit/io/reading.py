@@ -18,7 +18,7 @@ from quipukit.errors import FileError
 
 Row = tuple[int, list[str]]  # the number of the line, from 1, and its fields
 
-_HEAD = 1 << 20
+HEAD = 1 << 20  # bytes that tell how lines end
 _BROKEN = re.compile("[\ud800-\udfff]")
 
 
@@ -44,9 +44,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     and is refused.
     """
     with _opened(path) as file:
-        head = file.read(_HEAD)
+        end = line_end(file.read(HEAD))
         file.seek(0)
-        end = "\r" if b"\r" in head and b"\n" not in head else "\n"
         for number, line in _decoded(path, file, end):
             if end == "\r" and "\n" in line:
                 raise FileError(
@@ -59,6 +58,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                     "instance with tr."
                 )
             yield number, line
+
+
+def line_end(head: bytes) -> str:
+    """Return what ends the lines of a file that begins like this."""
+    return "\r" if b"\r" in head and b"\n" not in head else "\n"
 
 
 def read_rows(path: Path) -> Iterator[Row]:
