@@ -4,7 +4,7 @@ import pandas as pd
 import quipukit as qk
 from quipukit.attackers.base import Sent
 from quipukit.attackers.positional import Positional
-from quipukit.attackers.recent import TOGETHER, Recent, at_once
+from quipukit.attackers.recent import TOGETHER, Recent, at_once, held
 from tests.attackers import small
 
 
@@ -20,7 +20,7 @@ def test_what_is_at_hand_is_not_computed_again():
             asked.append(sent.texts)
             yield np.array([float(sent.texts[0].split()[1])])
 
-    recent = Recent(1)
+    recent = Recent(TOGETHER)
     first = [scores.item() for scores in recent.scores(sets(3), compute)]
     again = [scores.item() for scores in recent.scores(sets(5), compute)]
     assert first == [0, 1, 2] and again == [0, 1, 2, 3, 4]
@@ -28,7 +28,7 @@ def test_what_is_at_hand_is_not_computed_again():
 
 
 def test_it_keeps_no_more_than_are_scored_at_once():
-    recent, computed = Recent(1), []
+    recent, computed = Recent(TOGETHER), []
 
     def compute(batch):
         computed.extend(batch)
@@ -46,9 +46,10 @@ def test_what_is_kept_cannot_be_changed():
     assert not scores.flags.writeable
 
 
-def test_a_long_log_is_scored_for_one_set_at_a_time():
+def test_a_long_log_is_scored_for_few_sets_at_a_time():
     assert at_once(181_963) == TOGETHER
-    assert at_once(10_000_000) == 1
+    assert (at_once(5_000_000), held(5_000_000)) == (8, 2)
+    assert (at_once(100_000_000), held(100_000_000)) == (4, 2)  # so that both cores have work
 
 
 class Backwards(Positional):
@@ -56,8 +57,8 @@ class Backwards(Positional):
 
     name, summary = "Backwards", "the opposite of Positional"
 
-    def _scored(self, part):
-        return -super()._scored(part)
+    def _several(self, parts):
+        return (-scores for scores in super()._several(parts))
 
 
 def test_a_subclass_does_not_get_the_scores_of_its_base():

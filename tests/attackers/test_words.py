@@ -6,7 +6,7 @@ import pytest
 
 import quipukit as qk
 from quipukit.attackers.base import KnownLog, Sent
-from quipukit.attackers.lengths import length_cost
+from quipukit.attackers.lengths import costs_by_length
 from quipukit.attackers.maxsim import MaxSim
 from quipukit.attackers.positional import Positional
 from quipukit.attackers.words import Words
@@ -89,8 +89,8 @@ def test_positional_is_the_mean_of_cosines():
 
 def test_the_number_of_words_costs_only_where_it_is_agreed():
     lengths = np.arange(5, dtype=np.int32)
-    assert length_cost(Slots.of(Sent(("a b", "c d", "e"))), lengths).tolist() == [2.2, 0.1, 0, 0.1, 2.2]
-    assert not length_cost(Slots.of(Sent(("a b", "c", "d e f"))), lengths).any()
+    assert costs_by_length(Slots.of(Sent(("a b", "c d", "e"))), 4)[lengths].tolist() == [2.2, 0.1, 0, 0.1, 2.2]
+    assert not costs_by_length(Slots.of(Sent(("a b", "c", "d e f"))), 4)[lengths].any()
 
 
 @pytest.mark.parametrize("cls", ATTACKERS)

@@ -164,6 +164,12 @@ class Attacker(ABC):
         """Iterate over the scores for each of many; to be overridden where some work can be done for all at once."""
         return map(self.scores, batch)
 
+    def expect(self, batch: Sequence[Sent]) -> None:  # noqa: B027 (most attackers have nothing to do)
+        """Hear what is asked for next, a few at a time, where a log is long.
+
+        To be overridden where reading the log once for all of these saves work. It must change no score.
+        """
+
     @property
     def log_vectors(self) -> LogVectors | None:
         """Return a vector for every row of the log, where scores are cosines to a vector; see `sent_vectors`."""

@@ -9,14 +9,18 @@ Reference: Fisher. Statistical Methods for Research Workers. 4th edition, 1932, 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.lexical import Lexical
 from quipukit.attackers.positional import Positional
+from quipukit.attackers.recent import held
 from quipukit.attackers.scratch import room
 from quipukit.attackers.style import Style
+from quipukit.attackers.ties import extremes
 from quipukit.attackers.words import Words
 from quipukit.jit import fixed, numba
 from quipukit.progress import Progress
@@ -24,7 +28,6 @@ from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
-_BATCH = 32
 _BINS = 4096
 _EXACT = 2048  # about as many of the best of each member are ranked one by one; the others by their scores' bins
 
@@ -54,6 +57,7 @@ class Fusion(Attacker):
         for member, _ in self._members:
             member.prepare(log)
         self._style: dict[tuple[str, ...], Floats] = {}
+        self._at_once = held(len(log))
 
     def scores(self, sent: Sent) -> Floats:
         """Return the fused score."""
@@ -61,18 +65,32 @@ class Fusion(Attacker):
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Let every member score several at once."""
-        for start in range(0, len(batch), _BATCH):
-            some = batch[start : start + _BATCH]
+        for start in range(0, len(batch), self._at_once):
+            some = batch[start : start + self._at_once]
             found = [list(member.scores_of(some)) for member, _ in self._members]
             yield from in_threads(self._fused, zip(some, zip(*found, strict=True), strict=True))
 
+    def expect(self, batch: Sequence[Sent]) -> None:
+        """Tell the members."""
+        for member, _ in self._members:
+            member.expect(batch)
+
     def _fused(self, part: "tuple[Sent, Sequence[Floats]]") -> Floats:
         sent, scores = part
-        total: Floats = -self._style_part(sent.others, scores[-1])
-        for one, (_, weight) in zip(scores[:-1], self._members[:-1], strict=True):
-            chances = log_chances(one)
-            chances *= weight
-            total -= chances
+        style = fixed(self._style_part(sent.others, scores[-1]))
+        bins = np.empty((len(scores) - 1, len(style)), np.int16)
+        members = [
+            _chances(one, own, weight)
+            for one, own, (_, weight) in zip(scores[:-1], bins, self._members[:-1], strict=True)
+        ]
+        total: Floats = _without(style, bins, np.array([member.logs for member in members]))
+        rows = np.unique(np.concatenate([member.best for member in members]))
+        exact = -style[rows]
+        for member, own in zip(members, bins, strict=True):
+            chances = member.logs[own[rows]]
+            chances[np.searchsorted(rows, member.best)] = member.exact
+            exact -= chances
+        total[rows] = exact
         return total
 
     def _style_part(self, others: tuple[str, ...], scores: Floats) -> Floats:
@@ -92,28 +110,46 @@ def log_chances(scores: Floats) -> Floats:
     >>> np.exp(log_chances(np.array([0.5, 2.0, 0.5, 1.0]))).round(3).tolist()
     [0.875, 0.25, 0.875, 0.5]
     """
-    scores = fixed(np.ascontiguousarray(scores, np.float64))
-    found, best = _binned(scores)
-    order = best[np.argsort(-scores[best], kind="stable")]
-    values = -scores[order]
-    ranks = (np.searchsorted(values, values, "left") + np.searchsorted(values, values, "right") + 1) / 2
-    found[order] = np.log(ranks / max(1, len(scores)))
+    bins = np.empty(len(scores), np.int16)
+    chances = _chances(scores, bins)
+    found: Floats = chances.logs[bins]
+    found[chances.best] = chances.exact
     return found
 
 
+class _Chances(NamedTuple):
+    """The logarithm for every bin of scores, and that of the rows whose bins are the highest."""
+
+    logs: Floats
+    best: "NDArray[np.int64]"
+    exact: Floats
+
+
+def _chances(scores: Floats, bins: "NDArray[np.int16]", weight: float = 1.0) -> _Chances:
+    """Write the bin of every score, and return what it is worth."""
+    limits, scores = extremes(scores), fixed(np.ascontiguousarray(scores, np.float64))
+    logs, best = _binned(scores, bins, *limits)
+    order = np.argsort(-scores[best], kind="stable")
+    values = -scores[best[order]]
+    ranks = (np.searchsorted(values, values, "left") + np.searchsorted(values, values, "right") + 1) / 2
+    exact = np.empty(len(best))
+    exact[order] = np.log(ranks / max(1, len(scores)))
+    return _Chances(logs * weight, best, exact * weight)
+
+
 @numba.njit(nogil=True, cache=True)
-def _binned(scores):  # type: ignore[no-untyped-def]
-    """Return the logarithm for every score by its bin, and the rows whose bins are the highest."""
+def _binned(scores, bins, low, high):  # type: ignore[no-untyped-def]
+    """Write the bin of every score; return the logarithm for every bin, and the rows whose bins are the highest."""
     size = scores.shape[0]
-    low, high = np.inf, -np.inf
-    for i in range(size):
-        low, high = min(low, scores[i]), max(high, scores[i])
     # By halves: the distance of the largest numbers is infinite.
     span = high / 2 - low / 2
-    bins = np.empty(size, np.int16)
+    if span > 0:
+        for i in range(size):
+            bins[i] = int((scores[i] / 2 - low / 2) / span * (_BINS - 1))
+    else:
+        bins[:] = 0
     counts = np.zeros(_BINS, np.int64)
     for i in range(size):
-        bins[i] = int((scores[i] / 2 - low / 2) / span * (_BINS - 1)) if span > 0 else 0
         counts[bins[i]] += 1
     logs = np.empty(_BINS)
     above, bar = 0, _BINS - 1
@@ -128,12 +164,21 @@ def _binned(scores):  # type: ignore[no-untyped-def]
             lowest, highest = min(lowest, scores[i]), max(highest, scores[i])
     if lowest >= highest:
         bar += 1
-    found = np.empty(size)
     best = np.empty(counts[bar:].sum(), np.int64)
     place = 0
     for i in range(size):
-        found[i] = logs[bins[i]]
         if bins[i] >= bar:
             best[place] = i
             place += 1
-    return found, best
+    return logs, best
+
+
+@numba.njit(nogil=True, cache=True)
+def _without(style, bins, logs):  # type: ignore[no-untyped-def]
+    total = np.empty(style.shape[0])
+    for i in range(total.shape[0]):
+        sum_ = -style[i]
+        for member in range(bins.shape[0]):
+            sum_ -= logs[member, bins[member, i]]
+        total[i] = sum_
+    return total

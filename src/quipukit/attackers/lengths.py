@@ -7,35 +7,35 @@ tokenizers and nothing to others.
 import numpy as np
 
 from quipukit.attackers.base import Floats
-from quipukit.attackers.scratch import is_long
 from quipukit.attackers.tokens import Ids, LogTokens
-from quipukit.attackers.wordspace import Slots
+from quipukit.attackers.wordspace import Singles, Slots
+from quipukit.jit import fixed, numba
 
 ONE_OFF = 0.1
 FURTHER_OFF = 2.2  # more than cosines can differ by: such queries come after all others
 
 
-def length_cost(slots: Slots, lengths: Ids) -> Floats:
-    """Return what queries with these numbers of words lose; nothing where what was sent does not agree on one."""
+def costs_by_length(slots: Slots, longest: int) -> Floats:
+    """Return what queries of 0, 1, ... words lose, up to the longest; nothing where no number of words is agreed on."""
+    size = max(longest, slots.length) + 2
     if not slots.agreed:
-        return np.zeros(len(lengths))
-    costs = np.full(max(int(lengths.max(initial=0)), slots.length) + 2, FURTHER_OFF)
+        return np.zeros(size)
+    costs = np.full(size, FURTHER_OFF)
     costs[max(0, slots.length - 1) : slots.length + 2] = ONE_OFF
     costs[slots.length] = 0.0
-    return costs[lengths]
+    return costs
 
 
-def length_costs(slots: Slots, tokens: LogTokens) -> Floats:
-    """Return what every query of a log loses; not to be changed: it is computed once for each number of words.
+def less_costs(values: Singles, of_row: Ids, slots: Slots, tokens: LogTokens) -> Floats:
+    """Return the value that every query of a log has, ``values[of_row]``, less what its number of words costs."""
+    costs = costs_by_length(slots, tokens.longest)
+    scores: Floats = _less_costs(fixed(values), fixed(of_row), costs, fixed(tokens.lengths))
+    return scores
 
-    Of a long log every time: to look them up again takes less than to read them from where there is room for them.
-    """
 
-    def build() -> Floats:
-        costs = length_cost(slots, tokens.lengths)
-        costs.flags.writeable = False
-        return costs
-
-    if is_long(len(tokens)):
-        return build()
-    return tokens.derived(("length costs", slots.length if slots.agreed else None), build)
+@numba.njit(nogil=True, cache=True)
+def _less_costs(values, of_row, costs, lengths):  # type: ignore[no-untyped-def]
+    scores = np.empty(of_row.shape[0])
+    for row in range(scores.shape[0]):
+        scores[row] = np.float64(values[of_row[row]]) - costs[lengths[row]]
+    return scores

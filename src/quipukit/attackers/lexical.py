@@ -12,16 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_costs
+from quipukit.attackers.lengths import costs_by_length
 from quipukit.attackers.recent import Recent
 from quipukit.attackers.scratch import stored
+from quipukit.attackers.several import WIDTH, in_spans
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Slots
-from quipukit.jit import numba
+from quipukit.jit import fixed, numba
 from quipukit.progress import Progress
-from quipukit.threads import in_threads
-
-_BATCH = 32
 
 
 @dataclass(kw_only=True, eq=False)
@@ -46,6 +44,32 @@ class Lexical(Attacker):
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the profile."""
+        return next(Lexical.scores_of(self, [sent]))
+
+    def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        """Compare many at once: the words of the log are looked at once for several sets of texts."""
+        return self._recent.scores(batch, self._compute)
+
+    def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        for start in range(0, len(batch), WIDTH):
+            yield from self._several(batch[start : start + WIDTH])
+
+    def _several(self, batch: Sequence[Sent]) -> Iterator[Floats]:
+        tokens = self._tokens
+        weights, lengths = np.zeros((len(tokens.words), WIDTH)), np.zeros(WIDTH)
+        costs = np.zeros((max([tokens.longest, *(Slots.of(sent).length for sent in batch)]) + 2, WIDTH))
+        for column, sent in enumerate(batch):
+            profile, lengths[column] = self._profile(sent)
+            weights[:, column] = profile * self._idf
+            own = costs_by_length(Slots.of(sent), tokens.longest)
+            costs[: len(own), column] = own
+        scores = np.empty((WIDTH, len(tokens)))
+        parts = (fixed(self._norms), fixed(tokens.ids), fixed(tokens.starts), costs, scores)
+        in_spans(lambda first, last: _score(first, last, weights, lengths, *parts), len(tokens))
+        return iter(scores[: len(batch)])
+
+    def _profile(self, sent: Sent) -> tuple[Floats, float]:
+        """Return the weight of every word of the log, and the length of all weights."""
         counts = Counter(word for words in divided(sent.texts) for word in words)
         total, number = sum(counts.values()), self._tokens.number
         profile = np.zeros(len(self._tokens.words))
@@ -56,30 +80,24 @@ class Lexical(Attacker):
                 profile[number[word]] = np.log1p(excess) * self._idf[number[word]]
             else:
                 others += (np.log1p(counts[word]) * self._unseen) ** 2
-        length = np.sqrt(profile @ profile + others)
-        scores: Floats = _cosines(profile * self._idf, length, self._norms, self._tokens.ids, self._tokens.starts)
-        scores -= length_costs(Slots.of(sent), self._tokens)
-        return scores
-
-    def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
-        """Score several at a time, in threads."""
-        return self._recent.scores(batch, self._compute)
-
-    def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(self.scores, batch[start : start + _BATCH])
+        return profile, float(np.sqrt(profile @ profile + others))
 
 
 @numba.njit(nogil=True, cache=True)
-def _cosines(weights, length, norms, ids, starts):  # type: ignore[no-untyped-def]
-    cosines = np.zeros(starts.shape[0] - 1)
-    for row in range(cosines.shape[0]):
-        scale = norms[row] * length
-        if scale > 0:
-            for place in range(starts[row], starts[row + 1]):
-                cosines[row] += weights[ids[place]]
-            cosines[row] /= scale
-    return cosines
+def _score(first, last, weights, lengths, norms, ids, starts, costs, scores):  # type: ignore[no-untyped-def]
+    total = np.empty(WIDTH)
+    for row in range(first, last):
+        begin, end = starts[row], starts[row + 1]
+        for k in range(WIDTH):
+            total[k] = 0.0
+        for place in range(begin, end):
+            word = ids[place]
+            for k in range(WIDTH):
+                total[k] += weights[word, k]
+        for k in range(WIDTH):
+            scale = norms[row] * lengths[k]
+            cosine = total[k] / scale if scale > 0 else 0.0
+            scores[k, row] = cosine - costs[end - begin, k]
 
 
 @numba.njit(nogil=True, cache=True)

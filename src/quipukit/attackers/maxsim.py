@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_costs
+from quipukit.attackers.lengths import less_costs
+from quipukit.attackers.recent import held
 from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.tokens import Ids, divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, unit
@@ -21,7 +22,6 @@ from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
 
 _TILE = 2048  # rows of the log at a time
-_BATCH = 32
 
 
 @dataclass(kw_only=True, eq=False)
@@ -87,13 +87,13 @@ class MaxSim(Attacker):
                 # Points by rows: the largest of every column takes a third of the time of the largest of every row.
                 best[at:stop] = (points @ self._rows[at:stop].T).max(axis=0)
             _make_equal(best, self._before, first, last)
-        scores: Floats = best[self._of_row] - length_costs(slots, self._space.tokens)
-        return scores
+        return less_costs(best, self._of_row, slots, self._space.tokens)
 
     def scores_of(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         """Score several at a time, in threads."""
-        for start in range(0, len(batch), _BATCH):
-            yield from in_threads(self.scores, batch[start : start + _BATCH])
+        step = held(len(self._space.tokens))
+        for start in range(0, len(batch), step):
+            yield from in_threads(self.scores, batch[start : start + step])
 
 
 def _gram(sums: Singles, of_row: Ids) -> Floats:

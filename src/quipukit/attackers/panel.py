@@ -8,7 +8,6 @@ are the originals that it was completed with.
 import copy
 import functools
 import hashlib
-import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +19,13 @@ from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.checks import check_log_vectors, checked_scores, checked_vectors
 from quipukit.attackers.found import Found, ranked
 from quipukit.attackers.log import QueryLog
-from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
+from quipukit.attackers.scorer import Scorer
 from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.texts import Texts, alphabetical, kept
 from quipukit.attackers.ties import best as best_places
-from quipukit.attackers.ties import count
 from quipukit.attackers.vectorlog import VectorLog
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
@@ -38,7 +36,6 @@ from quipukit.executors.base import Executor
 from quipukit.frames import RANKS, SETTING
 from quipukit.progress import Progress, part_of
 from quipukit.specs import Spec
-from quipukit.threads import in_threads
 
 if TYPE_CHECKING:
     from quipukit.mechanisms.base import Mechanism
@@ -268,45 +265,15 @@ class Panel:
         alike = [one for one in scored if one[1].knows == "log"]
         rounds = [([one], max(1, len(there))) for one in scored if one[1].knows != "log"]
         done = len(chosen) - len(scored)
-        for attackers, step in [*rounds, *([(alike, at_once(len(self.log)))] if alike else [])]:
+        places = self._places[targets].tolist()
+        for attackers, step in rounds:
             part = part_of(progress, done * len(there), len(attackers) * len(there), len(chosen) * len(there))
             done += len(attackers)
-            self._count_scores(attackers, self._places[targets].tolist(), step, found, part, guess)
+            self._scorer.count(attackers, places, step, found, part, guess)
+        if alike:
+            part = part_of(progress, done * len(there), len(alike) * len(there), len(chosen) * len(there))
+            self._scorer.count_distinct(alike, places, found, part, guess)
         return found
-
-    def _count_scores(
-        self,
-        attackers: "Sequence[tuple[int, Attacker, Sequence[Sent]]]",
-        places: Sequence[int],  # of the targets in the attackers' order: to put every score into ours takes longer
-        step: int,
-        found: Sequence[Found],
-        progress: Progress | None,
-        guess: bool,
-    ) -> None:
-        """Count for attackers that score every row, ``step`` sets of texts at a time."""
-        held = at_once(len(self.log))
-
-        def counting(attacker: Attacker) -> Callable[[tuple[Any, int]], tuple[int, int, int]]:
-            def counted(pair: tuple[Any, int]) -> tuple[int, int, int]:
-                scores, limits = checked_scores(attacker, pair[0], len(self.log))
-                first = int(self._rows[best_places(scores, self._lots, 1, limits)[0]]) if guess else -1
-                return *count(scores, pair[1], limits), first
-
-            return counted
-
-        for start in range(0, len(places), step):
-            for turn, (number, attacker, sent) in enumerate(attackers):
-                own = found[number]
-                some = attacker.scores_of(sent[start : start + step])
-                for first in range(start, min(start + step, len(places)), held):
-                    scores = list(itertools.islice(some, held))
-                    last = min(first + held, start + step, len(places))
-                    counted = in_threads(counting(attacker), zip(scores, places[first:last], strict=True))
-                    own.better[first:last], own.tied[first:last], rows = zip(*counted, strict=True)
-                    own.first[own.there[first:last]] = rows
-                    if progress:
-                        within = turn * min(step, len(places) - start) + last - start
-                        progress(start * len(attackers) + within, len(places) * len(attackers))
 
     def _best(
         self, attacker: Attacker, sent: Sequence[Sent], top: int, executor: Executor | None = None
@@ -324,6 +291,10 @@ class Panel:
             rows.append(order)
             best.append(scores[order])
         return np.array(rows), np.array(best)
+
+    @functools.cached_property
+    def _scorer(self) -> Scorer:
+        return Scorer(len(self.log), self._lots, self._rows)
 
     @functools.cached_property
     def _lots(self) -> Rows:

@@ -5,6 +5,7 @@ averages out: the mean of the N words' vectors estimates the vector of the origi
 1/sqrt(N). Neither the mechanism nor its parameter need be known.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -12,8 +13,9 @@ import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.recent import Recent
+from quipukit.attackers.several import WIDTH, in_spans
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products
-from quipukit.jit import numba
+from quipukit.jit import fixed, numba
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
@@ -52,8 +54,13 @@ class Positional(Attacker):
     def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
         for start in range(0, len(batch), _BATCH):
             centers = in_threads(self._centers, map(Slots.of, batch[start : start + _BATCH]))
-            tables = tiled_products([one.directions for one in centers], self._space.known_matrix)
-            yield from in_threads(self._scored, zip(centers, tables, strict=True))
+            products = tiled_products([one.directions for one in centers], self._space.known_matrix)
+            scored = list(zip(centers, products, strict=True))
+            # One after the other in the order in which they are asked for, as far as the number of words is the same.
+            for _, alike in itertools.groupby(scored, key=lambda part: len(part[1])):
+                same = list(alike)
+                for first in range(0, len(same), WIDTH):
+                    yield from self._several(same[first : first + WIDTH])
 
     def _centers(self, slots: Slots) -> "_Centers":
         words = sorted({word for counts in slots.counts for word in counts})
@@ -71,13 +78,18 @@ class Positional(Attacker):
         in_log = [(column, self._space.tokens.number.get(words[word], -1)) for column, word in enumerate(unknown)]
         return _Centers((means / scale).astype(np.float32), others / scale, [pair for pair in in_log if pair[1] >= 0])
 
-    def _scored(self, part: "tuple[_Centers, Singles]") -> Floats:
-        centers, products = part
-        table = np.zeros((len(products), len(self._space.matrix)), np.float32)
-        table[:, self._space.known] = products
-        for column, word in centers.unknown_words:
-            table[:, word] = centers.unknown[:, column]
-        return _aligned(table, self._space.tokens.ids, self._space.tokens.starts)
+    def _several(self, parts: "Sequence[tuple[_Centers, Singles]]") -> Iterator[Floats]:
+        """Return the scores of several sets of texts with the same number of words."""
+        tokens = self._space.tokens
+        table = np.zeros((len(self._space.matrix), len(parts[0][1]), WIDTH), np.float32)
+        for column, (centers, products) in enumerate(parts):
+            table[self._space.known, :, column] = products.T
+            for unknown, word in centers.unknown_words:
+                table[word, :, column] = centers.unknown[:, unknown]
+        scores = np.empty((WIDTH, len(tokens)))
+        ids, starts = fixed(tokens.ids), fixed(tokens.starts)
+        in_spans(lambda first, last: _align(first, last, table, ids, starts, scores), len(tokens))
+        return iter(scores[: len(parts)])
 
 
 @dataclass(frozen=True)
@@ -90,27 +102,31 @@ class _Centers:
 
 
 @numba.njit(nogil=True, cache=True)
-def _aligned(table, ids, starts):  # type: ignore[no-untyped-def]
-    slots = table.shape[0]
-    scores = np.empty(starts.shape[0] - 1)
-    for row in range(scores.shape[0]):
+def _align(first, last, table, ids, starts, scores):  # type: ignore[no-untyped-def]
+    slots = table.shape[1]
+    total, best = np.empty(WIDTH), np.empty(WIDTH)
+    for row in range(first, last):
         begin = starts[row]
         length = starts[row + 1] - begin
         longer, shorter = max(slots, length), min(slots, length)
-        total = 0.0
+        for k in range(WIDTH):
+            total[k] = 0.0
         for i in range(shorter):
-            total += table[i, ids[begin + i]]
+            word = ids[begin + i]
+            for k in range(WIDTH):
+                total[k] += table[word, i, k]
         if longer - shorter == 1:
             # Leave out one word of the longer side: from its last place forward, one step of the change at a time.
-            best = total
+            for k in range(WIDTH):
+                best[k] = total[k]
             for i in range(shorter - 1, -1, -1):
-                if length > slots:
-                    total += table[i, ids[begin + i + 1]] - table[i, ids[begin + i]]
-                else:
-                    total += table[i + 1, ids[begin + i]] - table[i, ids[begin + i]]
-                best = max(best, total)
-            total = best
-        scores[row] = total / longer if longer > 0 else 0.0
-        if longer - shorter > 1:
-            scores[row] -= longer - shorter
-    return scores
+                word = ids[begin + i]
+                other, place = (ids[begin + i + 1], i) if length > slots else (word, i + 1)
+                for k in range(WIDTH):
+                    total[k] += table[other, place, k] - table[word, i, k]
+                    best[k] = max(best[k], total[k])
+            for k in range(WIDTH):
+                total[k] = best[k]
+        off = longer - shorter if longer - shorter > 1 else 0
+        for k in range(WIDTH):
+            scores[k, row] = total[k] / longer - off if longer > 0 else 0.0

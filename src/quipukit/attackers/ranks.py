@@ -8,7 +8,7 @@ Counts are therefore those of a float64 computation, for any blocks, threads or 
 import functools
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from quipukit.executors.tally import Tally
 from quipukit.jit import numba
 from quipukit.numeric import error_bound
 from quipukit.progress import Progress
-from quipukit.threads import in_threads
+from quipukit.threads import in_threads, workers
 from quipukit.vectors.nearest import BLOCK, TILE
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,8 @@ EQUAL = 1e-12
 
 _STRIP = 128
 _SLAB = 4096  # rows of the log that a thread works on at a time
-_CENTERS = 512  # that are compared with a slab at a time where the best rows are wanted
+_CENTERS = 128  # that are compared with a slab at a time where the best rows are wanted
+_SLABS = 4  # that are read at a time, then
 _MOST_BYTES = 8_000_000  # of the log in one part that travels: dask warns from 10 MB on
 # Ranking a row of the log costs about 0.02 microseconds per centroid, and sending it to a worker about 15: with fewer
 # centroids than this, this process is done before the row has arrived.
@@ -239,11 +240,13 @@ def best_rows(centroids: Floats, log_rows: Callable[[int, int], Singles], turns:
     """
     centers = _unit(centroids)
     # Some centers after the other, for each part of the log: similarities to all would grow with their number.
-    blocks = [_Best(centers[start : start + _CENTERS], turns, top) for start in range(0, len(centers), _CENTERS)]
-    for start in range(0, len(turns), _SLAB):
-        slab = _unit(log_rows(start, min(start + _SLAB, len(turns))))
-        for block in blocks:
-            block.look(start, slab)
+    size = max(1, min(_CENTERS, -(-len(centers) // workers())))
+    blocks = [_Best(centers[start : start + size], turns, top) for start in range(0, len(centers), size)]
+    for first in range(0, len(turns), _SLABS * _SLAB):
+        starts = range(first, min(first + _SLABS * _SLAB, len(turns)), _SLAB)
+        slabs = in_threads(lambda start: _unit(log_rows(start, min(start + _SLAB, len(turns)))), starts)
+        parts = [(start, slab, slab.astype(np.float32)) for start, slab in zip(starts, slabs, strict=True)]
+        in_threads(functools.partial(_Best.look_at_all, parts=parts), blocks)
     shape = (len(centers), min(top, len(turns)))
     rows = np.concatenate([block.rows.reshape(-1, shape[1]) for block in blocks] or [np.empty(shape, np.int64)])
     scores = np.empty(shape)
@@ -259,23 +262,70 @@ class _Best:
 
     def __init__(self, centers: Floats, turns: Rows, top: int) -> None:
         self._centers, self._turns, self._top = centers, turns, top
+        self._singles, self._slack = centers.astype(np.float32), 2 * error_bound(centers.shape[1])
         self._of, self.rows, self._scores = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         self._bars = np.full(len(centers), -np.inf)  # what a row has to reach
 
-    def look(self, start: int, slab: Floats) -> None:
-        """Compare the centers with further rows: few of them reach the best so far, and only these are sorted."""
-        scores, top, bars = self._centers @ slab.T, self._top, self._bars
-        if not np.isfinite(bars).all() and top < len(slab):
-            first = len(slab) - top
-            bars = np.maximum(bars, np.partition(scores, first, axis=1)[:, first] - 2 * EQUAL)
+    def look_at_all(self, parts: "Sequence[tuple[int, Floats, Singles]]") -> None:
+        """Compare the centers with several slabs, one after the other."""
+        for part in parts:
+            self.look(*part)
+
+    def look(self, start: int, slab: Floats, singles: Singles) -> None:
+        """Compare the centers with further rows, of which ``singles`` has less digits."""
+        if np.isfinite(self._bars).all():
+            # Few rows reach the best so far, and only these are computed with all digits.
+            low = (self._bars - self._slack).astype(np.float32)
+            of, column, scores = _reaching(self._singles @ singles.T, low, self._bars, self._centers, slab)
+        else:
+            of, column, scores = self._first(slab)
+        if len(of):
+            self._add(of, start + column, scores)
+
+    def _first(self, slab: Floats) -> tuple[Rows, Rows, Floats]:
+        """Return whatever may be among the best of all rows so far."""
+        scores, bars = self._centers @ slab.T, self._bars
+        if self._top < len(slab):
+            last = len(slab) - self._top
+            bars = np.maximum(bars, np.partition(scores, last, axis=1)[:, last] - 2 * EQUAL)
         of, column = np.nonzero(scores >= bars[:, None])
-        of, rows = np.concatenate([self._of, of]), np.concatenate([self.rows, start + column])
-        found = np.concatenate([self._scores, scores[of[len(self._of) :], column]])
+        return of, column, scores[of, column]
+
+    def _add(self, of: Rows, rows: Rows, scores: Floats) -> None:
+        of, rows = np.concatenate([self._of, of]), np.concatenate([self.rows, rows])
+        found = np.concatenate([self._scores, scores])
         # Rounding apart, equal similarities are ties.
         order = np.lexsort((self._turns[rows], -np.round(found, 12), of))
         of, rows, found = of[order], rows[order], found[order]
-        kept = np.arange(len(of)) - np.searchsorted(of, of) < top
+        kept = np.arange(len(of)) - np.searchsorted(of, of) < self._top
         self._of, self.rows, self._scores = of[kept], rows[kept], found[kept]
         ends = np.searchsorted(self._of, np.arange(len(self._bars)), side="right")
-        full = np.bincount(self._of, minlength=len(self._bars)) >= top
+        full = np.bincount(self._of, minlength=len(self._bars)) >= self._top
         self._bars[full] = self._scores[ends[full] - 1] - 2 * EQUAL
+
+
+@numba.njit(nogil=True, cache=True)
+def _reaching(rough, low, bars, centers, slab):  # type: ignore[no-untyped-def]
+    """Return the pairs of a center and a row that reach its bar, with their similarity in float64."""
+    of, column, scores = [0][:0], [0][:0], [0.0][:0]
+    for i in range(rough.shape[0]):
+        for left in range(0, rough.shape[1], _STRIP):
+            strip = rough[i, left : left + _STRIP]
+            if not _reached(strip, low[i]):
+                continue
+            for j in range(strip.shape[0]):
+                if strip[j] >= low[i]:
+                    exact = _product(centers[i], slab[left + j])
+                    if exact >= bars[i]:
+                        of.append(i)
+                        column.append(left + j)
+                        scores.append(exact)
+    return np.array(of), np.array(column), np.array(scores)
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+def _reached(scores, bar):  # type: ignore[no-untyped-def]
+    count = 0
+    for j in range(scores.shape[0]):
+        count += scores[j] >= bar
+    return count

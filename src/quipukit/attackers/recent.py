@@ -4,30 +4,37 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from quipukit.attackers.base import Floats, Sent
-from quipukit.attackers.scratch import stored
+from quipukit.attackers.ties import will_not_change
 from quipukit.attackers.tokens import LogTokens
 
 # The sets that the harness hands to one attacker after the other, where a log is small enough to keep their scores.
 TOGETHER = 32
-_MOST_BYTES = 64_000_000
+_MOST_BYTES = 320_000_000  # of their scores
+_FEWEST = 4
+_HELD_BYTES = 80_000_000
 
 
 def at_once(rows: int) -> int:
     """Return how many sets of texts to score before the next attacker has its turn, with a log of so many rows."""
-    return max(1, min(TOGETHER, _MOST_BYTES // (8 * max(1, rows))))
+    return max(_FEWEST, min(TOGETHER, _MOST_BYTES // (8 * max(1, rows))))
+
+
+def held(rows: int) -> int:
+    """Return how many sets to score before their scores are counted and dropped: two at least, for two threads."""
+    return max(2, min(TOGETHER, _HELD_BYTES // (8 * max(1, rows))))
 
 
 class Recent:
     """Scores that depend on the texts alone, of one kind of attacker, for one log."""
 
     @classmethod
-    def of(cls, tokens: LogTokens, who: Hashable) -> "Recent":
-        """Return what attackers with one log share under a name."""
-        return tokens.derived(("recent", who), lambda: cls(len(tokens)))
+    def of(cls, tokens: LogTokens, who: Hashable, most: int | None = None) -> "Recent":
+        """Return what attackers with one log share under a name; ``most`` sets, or as many as are scored at once."""
+        return tokens.derived(("recent", who), lambda: cls(at_once(len(tokens)) if most is None else most))
 
-    def __init__(self, rows: int) -> None:
-        """Keep as many as are scored at once."""
-        self._most = at_once(rows)
+    def __init__(self, most: int) -> None:
+        """Keep the scores of so many sets."""
+        self._most = most
         self._held: OrderedDict[tuple[str, ...], Floats] = OrderedDict()
 
     def scores(self, batch: Sequence[Sent], compute: Callable[[Sequence[Sent]], Iterable[Floats]]) -> Iterator[Floats]:
@@ -38,8 +45,9 @@ class Recent:
             if sent.texts in known:
                 yield known[sent.texts]
                 continue
-            scores = stored(next(fresh))
+            scores = next(fresh)
             scores.flags.writeable = False
+            will_not_change(scores)
             self._held[sent.texts] = scores
             while len(self._held) > self._most:
                 self._held.popitem(last=False)

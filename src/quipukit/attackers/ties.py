@@ -4,12 +4,14 @@ Sums of the same numbers in another order differ in their last bits, and must ti
 probabilities of 1e-15 must not: no absolute number is small on every scale.
 """
 
+import weakref
+
 import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Floats
 from quipukit.attackers.ranks import EQUAL
-from quipukit.jit import numba
+from quipukit.jit import fixed, numba
 
 
 def tolerance(scores: Floats, own: float) -> float:
@@ -40,13 +42,49 @@ def count(scores: Floats, place: int, limits: tuple[float, float] | None = None)
     (1, 1)
     """
     own = float(scores[place])
-    better, level = _counted(scores, own, _tolerance(limits or extremes(scores), own))
+    better, level = _counted(fixed(scores), own, _tolerance(limits or extremes(scores), own))
     return int(better), int(level) - 1
+
+
+def count_and_best(
+    scores: Floats, place: int, turns: NDArray[np.int64], limits: tuple[float, float]
+) -> tuple[int, int, int]:
+    """Return what `count` returns, and the first of `best`: in one pass over a long log.
+
+    >>> count_and_best(np.array([0.1, 0.1 + 0.2, 0.3, 0.2]), 3, np.array([0, 3, 2, 1]), (0.1, 0.3))
+    (2, 0, 2)
+    """
+    own, high = float(scores[place]), limits[1]
+    bar = high - 4 * _tolerance(limits, high)
+    some = np.empty(_FEW, np.int64)
+    better, level, reached = _counted_with_best(fixed(scores), own, _tolerance(limits, own), bar, some)
+    some = some[:reached] if reached <= _FEW else np.flatnonzero(scores >= bar)
+    first = some[np.lexsort((turns[some], -_rounded(scores[some], limits)))[0]]
+    return int(better), int(level) - 1, int(first)
+
+
+def will_not_change(scores: Floats) -> None:
+    """Promise that scores stay as they are: their extremes are then looked for once."""
+    number = id(scores)
+    _PROMISED[number] = weakref.ref(scores, lambda _: _PROMISED.pop(number, None)), []
+
+
+# By the number of the array, which may be another's once it is gone.
+_PROMISED: "dict[int, tuple[weakref.ref[Floats], list[tuple[float, float]]]]" = {}
 
 
 def extremes(scores: Floats) -> tuple[float, float]:
     """Return the lowest and the highest score; infinite or not a number where any score is."""
-    low, high = _extremes(np.ascontiguousarray(scores, np.float64))
+    reference, known = _PROMISED.get(id(scores), (None, []))
+    if reference is None or reference() is not scores:
+        return _found_extremes(scores)
+    if not known:
+        known.append(_found_extremes(scores))
+    return known[0]
+
+
+def _found_extremes(scores: Floats) -> tuple[float, float]:
+    low, high = _extremes(fixed(np.ascontiguousarray(scores, np.float64)))
     return float(low), float(high)
 
 
@@ -76,17 +114,27 @@ def _rounded(scores: Floats, limits: tuple[float, float]) -> Floats:
 
 
 _DIGITS = round(-np.log10(EQUAL))
+_STRIP = 256
+_FEW = 4096
 
 
 @numba.njit(nogil=True, cache=True)
 def _extremes(scores):  # type: ignore[no-untyped-def]
-    low, high, seen = 0.0, 0.0, 0.0
-    if scores.shape[0]:
-        low = high = scores[0]
-    for i in range(scores.shape[0]):
-        seen += scores[i] - scores[i]  # 0, unless it is infinite or not a number
-        low, high = min(low, scores[i]), max(high, scores[i])
-    return low + seen, high + seen
+    # Four at a time: each has its own last result to wait for.
+    size = scores.shape[0]
+    if not size:
+        return 0.0, 0.0
+    low, high, seen = np.full(4, scores[0]), np.full(4, scores[0]), np.zeros(4)
+    whole = size - size % 4
+    for i in range(0, whole, 4):
+        for k in range(4):
+            score = scores[i + k]
+            seen[k] += score - score  # 0, unless it is infinite or not a number
+            low[k], high[k] = min(low[k], score), max(high[k], score)
+    for i in range(whole, size):
+        seen[0] += scores[i] - scores[i]
+        low[0], high[0] = min(low[0], scores[i]), max(high[0], scores[i])
+    return low.min() + seen.sum(), high.max() + seen.sum()
 
 
 @numba.njit(nogil=True, cache=True)
@@ -97,3 +145,23 @@ def _counted(scores, own, equal):  # type: ignore[no-untyped-def]
         better += scores[i] > own + equal
         level += abs(scores[i] - own) <= equal
     return better, level
+
+
+@numba.njit(nogil=True, cache=True)
+def _counted_with_best(scores, own, equal, bar, best):  # type: ignore[no-untyped-def]
+    """Count, and note the places of scores that reach a bar, as far as there is room; return how many there are."""
+    better, level, reached = 0, 0, 0
+    for start in range(0, scores.shape[0], _STRIP):
+        strip = scores[start : start + _STRIP]
+        some = 0
+        for i in range(strip.shape[0]):
+            better += strip[i] > own + equal
+            level += abs(strip[i] - own) <= equal
+            some += strip[i] >= bar
+        if some:
+            for i in range(strip.shape[0]):
+                if strip[i] >= bar:
+                    if reached < best.shape[0]:
+                        best[reached] = start + i
+                    reached += 1
+    return better, level, reached

@@ -84,6 +84,11 @@ class LogTokens:
         return _fixed(stored(np.diff(self.starts).astype(np.int32)))
 
     @cached_property
+    def longest(self) -> int:
+        """Return the largest number of words."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
     def frequencies(self) -> NDArray[np.int64]:
         """Return in how many queries every word occurs, each counted once; at least 1."""
         return _fixed(_in_rows(self.ids, self.starts, len(self.words)))

@@ -9,17 +9,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quipukit.attackers.ahead import Ahead
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.lengths import length_costs
-from quipukit.attackers.recent import Recent
+from quipukit.attackers.lengths import less_costs
+from quipukit.attackers.recent import Recent, held
 from quipukit.attackers.tokens import divided
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products, unit
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 from quipukit.vectors.sources import load_vectors
 from quipukit.vectors.store import Vectors
-
-_BATCH = 32
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,7 +37,10 @@ class Words(Attacker):
     def prepare(self, log: KnownLog, progress: Progress | None = None) -> None:
         """Add up the words of every query of the log."""
         self._space = WordSpace.of(self.vectors, log.tokens, self.whiten)
-        self._recent = Recent.of(log.tokens, (type(self), self.vectors.fingerprint, self.whiten))
+        own = (type(self), self.vectors.fingerprint, self.whiten)
+        # Of a long log the products are kept, from which scores are quickly made again.
+        self._at_once = held(len(log))
+        self._recent, self._ahead = Recent.of(log.tokens, own, self._at_once), Ahead.of(log.tokens, own)
 
     def scores(self, sent: Sent) -> Floats:
         """Return the cosine with the centroid, less what another number of words costs."""
@@ -48,11 +50,18 @@ class Words(Attacker):
         """Compare many at once."""
         return self._recent.scores(batch, self._compute)
 
+    def expect(self, batch: Sequence[Sent]) -> None:
+        """Multiply all centroids with the sums of the log, which are read once."""
+        self._ahead.fill(batch, self._products)
+
     def _compute(self, batch: Sequence[Sent]) -> Iterator[Floats]:
-        for start in range(0, len(batch), _BATCH):
-            some = batch[start : start + _BATCH]
-            products = tiled_products(in_threads(self._centroid, some), self._space.sums)
+        for start in range(0, len(batch), self._at_once):
+            some = batch[start : start + self._at_once]
+            products = self._ahead.products(some, self._products)
             yield from in_threads(self._scored, zip(some, products, strict=True))
+
+    def _products(self, batch: Sequence[Sent]) -> "list[Singles]":
+        return tiled_products(in_threads(self._centroid, batch), self._space.sums)
 
     def _centroid(self, sent: Sent) -> Singles:
         sums = self._space.sum_of(divided(sent.texts))
@@ -62,5 +71,4 @@ class Words(Attacker):
 
     def _scored(self, part: "tuple[Sent, Singles]") -> Floats:
         sent, (cosines,) = part
-        scores: Floats = cosines[self._space.bags.of_row] - length_costs(Slots.of(sent), self._space.tokens)
-        return scores
+        return less_costs(cosines, self._space.bags.of_row, Slots.of(sent), self._space.tokens)

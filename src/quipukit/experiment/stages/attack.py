@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _GUESSED = ["qid", "query"]
+_SETS = 256  # of texts, that attackers who score the log get at a time
 
 
 class Attack(Stage[AttackCell]):
@@ -107,13 +108,19 @@ class Attack(Stage[AttackCell]):
                 for place, some in enumerate(batches):
                     part = part_of(progress, place * rows, rows, len(batches) * rows) if batches[1:] else progress
                     yield Batch(some, (number,), part)
-        # A cell at a time: attackers that ask others share what these have found, and little is lost on a stop.
+        # A few cells at a time: attackers share what they have found, sets of texts of one length are scored together,
+        # and little is lost on a stop.
+        count = len(self.plan.queries)
+        few = max(1, _SETS // max(1, count))
         for numbers in dict.fromkeys(map(tuple, to_score.values())):
             cells = [cell for cell, chosen in to_score.items() if tuple(chosen) == numbers]
+            batches = [batch[i : i + few] for batch in self.plan.batches(cells) for i in range(0, len(batch), few)]
+            done = 0
             with timer.stage(_named(title, numbers, panel), "queries") as progress:
-                for place, cell in enumerate(cells):
-                    count = len(self.plan.queries)
-                    yield Batch([cell], numbers, part_of(progress, place * count, count, len(cells) * count))
+                for some in batches:
+                    part = part_of(progress, done * count, len(some) * count, len(cells) * count)
+                    done += len(some)
+                    yield Batch(some, numbers, part)
 
     def _encode(self, cells: Sequence[Cell], name: str) -> None:
         """Encode what was sent for cells ahead of time."""
