@@ -7,7 +7,8 @@ files, which the system could take back at any time, and stands beside what is n
 while they are indexed and re-ranked; what that takes is measured beside, and not subtracted.
 
 ``--scale 0.01`` takes a hundredth of the passages and of the log. Parts that are finished are not repeated: a run that
-was stopped goes on where it was.
+was stopped goes on where it was. What was measured is written to ``benchmarks/results``, with what every part took of
+the processor, and the machine's load average (lowest, mean, highest) meanwhile.
 """
 
 import contextlib
@@ -22,8 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import CACHE, ROOT, Skipped, memory
-from benchmarks.table import Line, Target, show
+from benchmarks.data import CACHE, ROOT, Skipped, machine, memory
+from benchmarks.table import Line, Target, show, table
 from quipukit.progress import Progress, ProgressListener
 
 QUESTION = "does an experiment of full size run on one machine?"
@@ -32,6 +33,7 @@ MECHANISMS = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanT
 EPSILONS = (1, 2, 5, 8, 10, 12, 15, 20, 25, 35, 50)
 PARTS = ("generate", "index", "search", "log", "experiment")
 HOME = CACHE / "full-size"
+RESULTS = Path(__file__).parent / "results"
 BUILD_GIGABYTES, SEARCH_GIGABYTES = Target(5.0, at_most=True), Target(3.0, at_most=True)
 LOG_GIGABYTES = Target(1.5, at_most=True)
 # 40 minutes for all of them.
@@ -46,8 +48,16 @@ def run(quick: bool, scale: float = 1.0) -> list[Line]:
     size, queries = max(1, round(PASSAGES * scale)), max(1, round(LOG * scale))
     home = HOME / str(size)
     print(f"{size:,} passages, a log of {queries:,} queries", flush=True)
-    lines = [line for part in PARTS for line in _lines(part, _part(part, size, queries, home), size)]
-    show(("what", "seconds", "peak (GB)", "not mapped (GB)", "value"), lines)
+    parts = {part: _part(part, size, queries, home) for part in PARTS}
+    lines = [line for part, told in parts.items() for line in _lines(part, told, size)]
+    columns = ("what", "seconds", "peak (GB)", "not mapped (GB)", "value")
+    show(columns, lines)
+    if not quick:
+        report = [f"{size:,} passages, a log of {queries:,} queries; {machine()}", "", *table(columns, lines), ""]
+        report += [f"{part}: {json.dumps(told)}" for part, told in parts.items()]
+        RESULTS.mkdir(exist_ok=True)
+        kept = RESULTS / f"full_size-{size}.txt"
+        kept.write_text("\n".join(report).replace(f"{home}{os.sep}", "") + "\n", encoding="utf-8")
     shutil.rmtree(home)
     return lines
 
@@ -84,7 +94,7 @@ def _lines(part: str, told: Told, size: int) -> list[Line]:
         ]
     return [
         *(line(f"  {stage['stage']}: {stage['unit']}", stage["amount"], None, stage) for stage in told["stages"]),
-        line("experiment: disk (GB)", told["disk"] / 1e9),
+        line("experiment: disk with index and log (GB)", told["disk"] / 1e9),
         more("experiment: nDCG@10 of the originals", told["identity"]),
     ]
 
@@ -283,6 +293,28 @@ def _disk_watched(folder: Path) -> Iterator[Callable[[], float]]:
 
 
 @contextlib.contextmanager
+def _machine_watched(file: Path) -> Iterator[Told]:
+    """Give seconds of the processor, and lowest, mean and highest load average, looked at every five seconds.
+
+    They are complete at the end, and contain those of processes that were stopped before this one.
+    """
+    seen: list[float] = []
+    told: Told = {"processor": 0.0, "load": [], "looks": 0}
+    if file.is_file():
+        told.update(json.loads(file.read_text(encoding="utf-8")))
+    try:
+        with _repeated(lambda: seen.append(os.getloadavg()[0]), 5):
+            yield told
+    finally:
+        low, mean, high = told["load"] or (seen[0], 0.0, 0.0)
+        looks = told["looks"] + len(seen)
+        mean = (mean * told["looks"] + sum(seen)) / looks
+        told.update(load=[min(low, *seen), mean, max(high, *seen)], looks=looks)
+        told["processor"] += time.process_time()
+        file.write_text(json.dumps(told), encoding="utf-8")
+
+
+@contextlib.contextmanager
 def _repeated(look: Callable[[], None], seconds: float) -> Iterator[None]:
     """Call a function again and again, and once more at the end."""
     stopped = threading.Event()
@@ -318,4 +350,6 @@ if __name__ == "__main__":
     folder = HOME / sys.argv[2]
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["QUIPUKIT_HOME"] = str(folder / "home")
-    print(json.dumps(work[sys.argv[1]](passages, in_log, folder)))
+    with _machine_watched(folder / f"{sys.argv[1]}-machine.json") as machine_seen:
+        outcome = work[sys.argv[1]](passages, in_log, folder)
+    print(json.dumps({**outcome, **machine_seen}))

@@ -49,13 +49,21 @@ def number(value: float) -> str:
 
 def show(columns: Sequence[str], lines: Sequence[Line]) -> None:
     """Print lines under column names; value, target and verdict are the last three columns."""
+    for line in table(columns, lines):
+        print(line, flush=True)
+
+
+def table(columns: Sequence[str], lines: Sequence[Line]) -> list[str]:
+    """Return what `show` prints, line by line."""
     rows = [[line.what, *line.cells, number(line.value), str(line.target or ""), line.verdict] for line in lines]
     header = [*columns, "target", ""]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    printed = []
     for row in [header, *rows]:
         # Names to the left, everything measured to the right.
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        print("  ".join(cells).rstrip(), flush=True)
+        printed.append("  ".join(cells).rstrip())
+    return printed
 
 
 def summary(lines: Sequence[Line]) -> str:

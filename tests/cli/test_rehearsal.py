@@ -61,5 +61,5 @@ def test_it_compiles_what_obfuscates_searches_and_attacks(tmp_path, monkeypatch)
 
     rehearse(tmp_path)
     called = [kernels.scan, kernels.decide, bm25.top, bag_kernel.add_up, bags._sort, bags._keep_distinct]
-    called += [fusion._binned, ranks._count, positional._aligned, maxsim._before]
+    called += [fusion._binned, ranks._count, positional._align, maxsim._before]
     assert [kernel.py_func.__name__ for kernel in called if not kernel.signatures] == []

@@ -22,7 +22,7 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.cells import highest_of_others, rescored
 from quipukit.attackers.quia import QuIA
-from quipukit.attackers.recent import at_once
+from quipukit.attackers.recent import held
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.load import load_encoder
 from quipukit.errors import SpecError
@@ -167,7 +167,7 @@ class Session(Attacker):
 
     def _posteriors(self, batch: Sequence[Sent]) -> "Iterator[tuple[Floats, Candidates]]":
         """Iterate over the scores of all rows for each set of texts, and the candidates that are ranked anew."""
-        every, block = np.arange(len(self._norms)), max(_HELD, at_once(len(self._norms)))
+        every, block = np.arange(len(self._norms)), max(_HELD, held(len(self._norms)))
         for start in range(0, len(batch), block):
             some = batch[start : start + block]
             both = list(self._bayes.scored_and_fitting(some))
