@@ -29,7 +29,10 @@ def test_an_address_is_written_in_one_way(address):
     ("address", "words"),
     [
         ("opensearch+http://bob:hunter2@host/news", "no user or password"),
-        ("opensearch+http://host/news?apikey=hunter2", "takes the options docno, field and no other"),
+        (
+            "opensearch+http://host/news?apikey=hunter2",
+            "takes the options docno, field, snippet, title, url and no other",
+        ),
         ("anserini+http://host/index?key=hunter2", "takes no options"),
         ("opensearch+http://host/", "lacks the index"),
         ("opensearch+ftp://host/hunter2", "written as KIND"),
