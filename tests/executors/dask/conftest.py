@@ -16,10 +16,28 @@ class Cluster:
     """A cluster on this machine, and what tests do to it."""
 
     def __init__(self, workers: int = 2) -> None:
+        self.workers = workers
+        self._start()
+
+    def _start(self) -> None:
         self.cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0
+            n_workers=self.workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
         )
         self.client = distributed.Client(self.cluster, set_as_default=False)
+
+    def make_whole(self) -> None:
+        """Wait for all workers, in their usual mood; begin anew where dask has not replaced one that was killed."""
+        try:
+            self.client.wait_for_workers(self.workers, timeout=20)
+            self.client.run(set_mood, "")
+        except (TimeoutError, distributed.exceptions.WorkerStartTimeoutError):
+            self.close()
+            self._start()
+            self.client.wait_for_workers(self.workers, timeout=60)
 
     @property
     def address(self) -> str:
@@ -46,10 +64,9 @@ def shared_cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
     """The shared cluster with two workers in their usual mood."""
-    shared_cluster.client.wait_for_workers(2, timeout=30)
+    shared_cluster.make_whole()
     yield shared_cluster
-    shared_cluster.client.wait_for_workers(2, timeout=30)
-    shared_cluster.client.run(set_mood, "")
+    shared_cluster.make_whole()
 
 
 @pytest.fixture(scope="session")
