@@ -23,7 +23,7 @@ def card(
     ),
     encoder: str = typer.Option("minilm", help="For attackers that name none, as in `quipukit attack`."),
     retriever: str = typer.Option("bm25", help="What searches the collection: bm25, dense, dense:MODEL."),
-    reranker: str = typer.Option("minilm", help="What re-ranks with the original: an encoder's name, or bm25."),
+    reranker: str = typer.Option("minilm", help="What re-ranks with the original: an encoder's name, bm25, or none."),
     measure: list[str] = typer.Option([], "--measure", help="Measures of utility; several. [nDCG@10 SetR P@10]"),
     k: int = typer.Option(10, "-k", min=1, help="Guesses that the active persona reads: R@k."),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),

@@ -58,7 +58,9 @@ def evaluate(
     log_sample: int | None = typer.Option(None, min=1, help="Take a random sample of the log, of this size."),
     inject: bool = typer.Option(True, help="Complete the log with the originals, as the paper does."),
     retriever: list[str] = typer.Option([], help="Search systems: bm25, dense[:MODEL], an engine's address. [bm25]"),
-    reranker: list[str] = typer.Option([], help="The user's own model, one for all retrievers or one each. [minilm]"),
+    reranker: list[str] = typer.Option(
+        [], help="The user's own model, or none; one for all retrievers or one each. [minilm]"
+    ),
     rerank_on: str = typer.Option("text", help=RERANK_ON_HELP),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
     measure: list[str] = typer.Option([], help="Measures of utility, the main one first. [nDCG@10 SetR]"),
@@ -109,6 +111,8 @@ def evaluate(
       quipukit evaluate -m CMP TEM --grid fixed -o runs/fixed
       quipukit evaluate --preset quipu2025 --dry-run
       quipukit evaluate --preset quipu2025 --dask tcp://host:8786 --shared /scratch/me/quipukit -o runs/wordnet
+      quipukit evaluate FOLDER --retriever searxng+http://host --rerank-on snippet -m CMP@5 -n 20 -o runs/web
+      quipukit evaluate FOLDER --retriever searxng+http://host --reranker none -m CMP@5 -n 20 -o runs/web
       quipukit evaluate --resume runs/try
     """
     if workers is not None and dask is not None:
@@ -268,16 +272,13 @@ def _systems(
     retrievers: list[str], rerankers: list[str], rerank_on: str, chosen: "Preset | None"
 ) -> "tuple[SystemSpec, ...]":
     from quipukit.experiment.options import SYSTEMS
-    from quipukit.retrieval.snippets import reranker_on
     from quipukit.retrieval.system import combine, parse_systems
 
     usual = parse_systems(chosen.systems) if chosen else SYSTEMS
     if not retrievers and not rerankers and rerank_on == "text":
         return usual
     named = rerankers or (["minilm"] if retrievers else [system.reranker_name for system in usual])
-    return combine(
-        retrievers or [system.retriever_name for system in usual], [reranker_on(name, rerank_on) for name in named]
-    )
+    return combine(retrievers or [system.retriever_name for system in usual], named, rerank_on)
 
 
 def _show_estimate(options: "Options", folder: Path | None, placed: "Sequence[Spec]") -> None:

@@ -24,7 +24,7 @@ def retrieve(
     output: Path = typer.Option(..., "-o", "--output", help="Folder for the runs, one TREC file per setting."),
     retriever: str = typer.Option("bm25", help="bm25, dense, dense:MODEL, or an engine's address."),
     reranker: str = typer.Option(
-        "minilm", help="What re-ranks on this machine: an encoder's name (minilm, static, ...), or bm25."
+        "minilm", help="What re-ranks on this machine: an encoder's name (minilm, static, ...), bm25, or none."
     ),
     rerank_on: str = typer.Option("text", help=RERANK_ON_HELP),
     depth: int | None = typer.Option(None, min=1, help="Documents per obfuscated query. [1 % of the collection / N]"),
@@ -45,6 +45,8 @@ def retrieve(
       quipukit retrieve obfuscated.csv -o runs/
       quipukit retrieve obfuscated.csv --collection irds:vaswani --retriever bm25 --reranker bm25 -o runs/
       quipukit retrieve obfuscated.csv --retriever anserini+http://127.0.0.1:8081/INDEX -o runs/ --raw
+      quipukit retrieve obfuscated.csv --collection FOLDER --retriever ADDRESS --reranker none -o runs/
+      quipukit retrieve obfuscated.csv --collection FOLDER --retriever ADDRESS --rerank-on snippet -o runs/
     """
     from quipukit.collections.load import load_collection
     from quipukit.frames import SETTING
@@ -53,9 +55,10 @@ def retrieve(
     from quipukit.io.queries import read_queries
     from quipukit.io.trec import check_ids
     from quipukit.retrieval.consent import check_consent, outgoing, sent_in_words
+    from quipukit.retrieval.fusion import NO_RERANKER, K, fused_pool
     from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
     from quipukit.retrieval.pool import retrieve as run_all
-    from quipukit.retrieval.rerank import rerank
+    from quipukit.retrieval.rerank import fused_ranked, rerank
     from quipukit.retrieval.snippets import reranker_on
     from quipukit.retrieval.system import SystemSpec
 
@@ -67,8 +70,8 @@ def retrieve(
     check_ids(asked_ids, "query id")
     names = run_names(table[list(SETTING)].drop_duplicates().itertuples(index=False, name=None))
     refuse_strangers(output, names.values())
-    documents = load_collection(collection)
-    spec = SystemSpec(retriever, reranker_on(reranker, rerank_on))
+    spec = SystemSpec(retriever, NO_RERANKER if raw else reranker_on(reranker, rerank_on))
+    documents = load_collection(collection, documents=spec.needs_documents)
     # An engine can die in mid-run; what it has answered is kept, and the next run asks only for the rest.
     with progress("indexing") as show:
         system = spec.load_retriever(documents, answers=output / "answers", progress=show)
@@ -83,9 +86,9 @@ def retrieve(
         check_ids((docno for docno, _ in documents.documents()), "docno")
     depth = depth or depth_for(table, documents)
     # What an engine shows is there only after the search.
-    late = spec.remote and spec.on_snippets and not raw
+    late = spec.remote and spec.on_snippets
     with progress("indexing") as show:
-        scorer = None if raw or late else spec.load_scorer(documents, progress=show)
+        scorer = None if late or not spec.reranks else spec.load_scorer(documents, progress=show)
     if system.remote:
         sending = outgoing(table["query"], system.name, asked["query"])
         if not set(table["qid"]) <= set(asked["qid"]):
@@ -100,19 +103,21 @@ def retrieve(
         return
     with progress("searching") as show:
         rankings = search_distinct(table["query"].tolist(), system, depth, show)
-    if scorer is None:
-        scorer = spec.load_scorer(documents, answers=output / "answers")
-    with progress("re-ranking") as show:
-        ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
+    stages = [searched, Stage("pool", "union of the lists of all variants")]
+    if spec.reranks:
+        if scorer is None:
+            scorer = spec.load_scorer(documents, answers=output / "answers")
+        with progress("re-ranking") as show:
+            ranked = rerank(pool_rankings(table, rankings), asked, documents, scorer, show)
+        stages.append(Stage(spec.reranker_name, spec.reranker_name, reranks="pool"))
+    else:
+        ranked = fused_ranked(fused_pool(table, rankings))
+        stages.append(Stage("fusion", "reciprocal ranks of the lists of all variants", {"k": K}))
     _write(ranked, output, names, asked_ids)
-    stages = [
-        searched,
-        Stage("pool", "union of the lists of all variants"),
-        Stage(spec.reranker_name, spec.reranker_name, reranks="pool"),
-    ]
     _describe(table, output, names, documents.name, stages)
+    done = "re-ranked" if spec.reranks else "fused by rank"
     distinct, total = len(rankings), len(table)
-    say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and re-ranked")
+    say(f"asked {distinct:,} distinct of {total:,} obfuscated queries, {depth} documents each; pooled and {done}")
 
 
 def _numbered(table: "pd.DataFrame") -> list[str]:

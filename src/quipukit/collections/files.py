@@ -9,6 +9,7 @@
 """
 
 import functools
+import hashlib
 import os
 import warnings
 from array import array
@@ -40,6 +41,7 @@ _TOPICS = ("topics.tsv", "topics.tsv.gz")
 _QRELS = ("qrels.txt", "qrels.txt.gz")
 _IDS = ("docno", "docid", "id", "_id")
 _TEXTS = ("text", "contents")
+_NO_DOCUMENTS = hashlib.sha256(b"no documents").hexdigest()
 
 
 class Folder(Collection):
@@ -48,6 +50,7 @@ class Folder(Collection):
     ``Folder("vaswani")`` looks for the usual names; ``Folder(docs=..., topics=..., qrels=...)`` takes files from
     anywhere, and both can be mixed. Documents are streamed, and looked through once before they are used: a line
     that cannot be read and a docno that comes twice are found before anything is built from them.
+    ``documents=False`` allows that there are none: an engine over the network has its own.
     """
 
     def __init__(
@@ -57,18 +60,22 @@ class Folder(Collection):
         docs: Pathish | None = None,
         topics: Pathish | None = None,
         qrels: Pathish | None = None,
+        documents: bool = True,
     ) -> None:
         place = None if folder is None else _folder(folder)
         path = _choose(place, docs, _DOCS)
-        if path is None:
+        if path is None and documents:
             where = "no file of documents was named" if place is None else f"{place} has no file of documents"
-            raise FileError(f"{where}; write lines 'docno<TAB>text' to docs.tsv, or JSON lines to docs.jsonl.")
+            raise FileError(
+                f"{where}; write lines 'docno<TAB>text' to docs.tsv, or JSON lines to docs.jsonl. Only an engine's "
+                "address needs none, if what it shows is re-ranked (--rerank-on snippet), or nothing (--reranker none)."
+            )
         self._docs = path
-        self._parse = _parser(path)
+        self._parse = _parser(path) if path else _from_tsv
         self._topics = _choose(place, topics, _TOPICS)
         self._judged = _choose(place, qrels, _QRELS)
         # The folder's own name, not its path: results carry it, and should not tell where things lie on a machine.
-        self.name = (place or path.resolve().parent).resolve().name
+        self.name = (place or self._beside).resolve().name
         self._qrels: pd.DataFrame | None = None
         self._kept: tuple[Stamp, dict[str, str]] | None = None
         self._offsets: tuple[Stamp, Offsets] | None = None
@@ -78,22 +85,29 @@ class Folder(Collection):
         return f"Folder({', '.join(f'{role}={str(path)!r}' for role, path in named.items() if path)})"
 
     @property
+    def _beside(self) -> Path:
+        """Return the folder of the first file that is there."""
+        return next((path.resolve().parent for path in (self._docs, self._topics, self._judged) if path), Path())
+
+    @property
     def fingerprint(self) -> str:
         """Return SHA-256 over the file of documents as it is; an unchanged file is hashed once."""
-        return _hash(_stamp(self._docs))
+        return _NO_DOCUMENTS if self._docs is None else _hash(_stamp(self._docs))
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in the order of the file."""
+        if self._docs is None:
+            return iter(())
         _survey(_stamp(self._docs))
         return _documents(self._docs, self._parse)
 
     def __len__(self) -> int:
-        return _survey(_stamp(self._docs)).size.documents
+        return 0 if self._docs is None else _survey(_stamp(self._docs)).size.documents
 
     def queries(self) -> pd.DataFrame:
         """Return the queries of topics.tsv."""
         if self._topics is None:
-            raise FileError(f"{self._docs.parent} has no topics.tsv; write lines 'qid<TAB>query' to it.")
+            raise FileError(f"{self._beside} has no topics.tsv; write lines 'qid<TAB>query' to it.")
         return read_queries(self._topics)
 
     def qrels(self) -> pd.DataFrame:
@@ -112,24 +126,26 @@ class Folder(Collection):
 
         Of a larger one they are read where they stand in the file, which an index in the cache knows (`offsets`).
         """
+        if self._docs is None:
+            return {}
         stamp = _stamp(self._docs)
         if _survey(stamp).characters > KEEP_CHARACTERS:
-            return self._read(stamp, docnos)
+            return self._read(self._docs, stamp, docnos)
         if self._kept is None or self._kept[0] != stamp:
             self._kept = stamp, dict(self.documents())
         kept = self._kept[1]
         return {docno: kept[docno] for docno in docnos if docno in kept}
 
-    def _read(self, stamp: "Stamp", docnos: Sequence[str]) -> Mapping[str, str]:
+    def _read(self, docs: Path, stamp: "Stamp", docnos: Sequence[str]) -> Mapping[str, str]:
         if self._offsets is None or self._offsets[0] != stamp:
-            lines = functools.partial(_parsed_lines, self._docs, self._parse)
-            self._offsets = stamp, Offsets.of(self._docs, _hash(stamp), lines, _survey(stamp).size)
+            lines = functools.partial(_parsed_lines, docs, self._parse)
+            self._offsets = stamp, Offsets.of(docs, _hash(stamp), lines, _survey(stamp).size)
         try:
             # No line is the first: the index knows which hold a document, and a header is none.
             return self._offsets[1].texts(docnos, lambda line: self._parse(line, 2))
         finally:
-            if _stamp(self._docs) != stamp:
-                raise FileError(f"{self._docs} changed while it was read; run the command again.")
+            if _stamp(docs) != stamp:
+                raise FileError(f"{docs} changed while it was read; run the command again.")
 
     def _read_judgments(self) -> pd.DataFrame:
         if self._judged is None:
@@ -140,6 +156,8 @@ class Folder(Collection):
             unasked = [qid for qid in dict.fromkeys(table["qid"]) if qid not in asked]
             self._complain(unasked, table["qid"].nunique(), "queries", self._topics, "they are left out")
             table = table[table["qid"].isin(asked)].reset_index(drop=True)
+        if self._docs is None:
+            return table
         missing = dict.fromkeys(table["docno"])
         judged = len(missing)
         for docno, _ in self.documents():

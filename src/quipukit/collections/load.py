@@ -23,11 +23,12 @@ def collection_names() -> list[str]:
     return [DEFAULT, *sorted(_plugins())]
 
 
-def load_collection(name: str | os.PathLike[str] | Collection = DEFAULT) -> Collection:
+def load_collection(name: str | os.PathLike[str] | Collection = DEFAULT, *, documents: bool = True) -> Collection:
     """Return a collection: ``wordnet`` (built in), ``irds:ID`` of ir_datasets, a plugin's name, or a folder.
 
     A folder holds docs.tsv or docs.jsonl, topics.tsv and qrels.txt, each plain or gzipped. Where a folder is
-    called like a collection, write ``./wordnet`` for the folder. A `Collection` is returned as it is.
+    called like a collection, write ``./wordnet`` for the folder. A `Collection` is returned as it is. Without
+    ``documents`` a folder may lack them: for an engine that has its own.
 
     >>> load_collection("wordnet").name
     'wordnet'
@@ -35,7 +36,9 @@ def load_collection(name: str | os.PathLike[str] | Collection = DEFAULT) -> Coll
     if isinstance(name, Collection):
         return name
     collection = _named(name) if isinstance(name, str) else None
-    return _from_folder(name) if collection is None else loaded_by(collection, functools.partial(load_collection, name))
+    if collection is None:
+        return _from_folder(name, documents)
+    return loaded_by(collection, functools.partial(load_collection, name))
 
 
 def _named(name: str) -> Collection | None:
@@ -50,12 +53,13 @@ def _named(name: str) -> Collection | None:
     return _from_plugin(name, _plugins()[name]) if name in _plugins() else None
 
 
-def _from_folder(name: str | os.PathLike[str]) -> Collection:
+def _from_folder(name: str | os.PathLike[str], documents: bool) -> Collection:
     from quipukit.collections.files import Folder
 
     path = Path(name).expanduser()
     if str(name) and path.is_dir():  # the empty path would be the current folder
-        return loaded_by(Folder(path), functools.partial(load_collection, path.absolute()))
+        again = functools.partial(load_collection, path.absolute(), documents=documents)
+        return loaded_by(Folder(path, documents=documents), again)
     if path.is_file():
         raise InputError(f"{path} is a file; name the folder that holds docs.tsv, topics.tsv and qrels.txt.")
     known = ", ".join(collection_names())

@@ -86,7 +86,12 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
     ``listener`` is told where that takes long: a pool of public queries is encoded and divided on first use.
     """
     objects = objects or Objects()
-    collection = objects.collection if objects.collection is not None else load_collection(options.collection)
+    searched = any(system.needs_documents for system in options.systems)
+    collection = (
+        objects.collection
+        if objects.collection is not None
+        else load_collection(options.collection, documents=searched)
+    )
     given, originals = _given(options, objects.obfuscated)
     queries = _queries(options, collection, objects.queries, originals, given)
     whole_log = functools.cache(lambda: _log(options, objects.log, collection))

@@ -66,6 +66,7 @@ def evaluate(
     partition: Pathish | None = None,
     retriever: "str | Retriever | Sequence[str | Retriever] | None" = None,
     reranker: "str | Scorer | Sequence[str | Scorer] | None" = None,
+    rerank_on: str = "text",
     systems: "Sequence[SystemSpec | tuple[str | Retriever, str | Scorer]] | None" = None,
     topics: int | None = None,
     seed: int = 7,
@@ -110,8 +111,10 @@ def evaluate(
             "completed" the queries themselves among them.
         partition: the file that divides the pool into groups; by default it is made, once.
         retriever: the search system, by name or as an object; several are measured side by side.
-        reranker: the user's own model, one for all retrievers or one for each.
-        systems: pairs of a retriever and a re-ranker, in place of the two arguments above.
+        reranker: the user's own model, one for all retrievers or one for each; 'none' fuses the lists by rank.
+        rerank_on: what it reads, the 'text' of documents, or the title and 'snippet' that an engine shows. With
+            'snippet' or without a re-ranker an engine's documents are not needed on this machine.
+        systems: pairs of a retriever and a re-ranker, in place of the three arguments above.
         topics: take this many queries, spread evenly over all.
         seed: the root seed of the noise.
         seeds: repeat with this many seeds, for the spread over the noise.
@@ -153,7 +156,7 @@ def evaluate(
         partition=None if partition is None else os.fspath(partition),
         n=n,  # type: ignore[arg-type]  # one or several: Options makes them a tuple
         attackers=inputs.take_attackers(usual_attackers(chosen) if attackers is None else _several(attackers)),
-        systems=_systems(retriever, reranker, systems),
+        systems=_systems(retriever, reranker, rerank_on, systems),
         topics=topics,
         seed=seed,
         seeds=seeds,
@@ -268,17 +271,20 @@ def _warn(plan: Plan, listener: ProgressListener) -> None:
         )
 
 
-def _systems(retriever: Any, reranker: Any, systems: Any) -> tuple[SystemSpec, ...]:
+def _systems(retriever: Any, reranker: Any, rerank_on: str, systems: Any) -> tuple[SystemSpec, ...]:
     if systems is not None:
-        if retriever is not None or reranker is not None:
+        if retriever is not None or reranker is not None or rerank_on != "text":
             raise InputError(
-                "systems= holds the retrievers and re-rankers; leave out retriever= and reranker=.", argument="systems"
+                "systems= holds the retrievers and re-rankers; leave out retriever=, reranker= and rerank_on=.",
+                argument="systems",
             )
         return parse_systems(systems)
-    if retriever is None and reranker is None:
+    if retriever is None and reranker is None and rerank_on == "text":
         return SYSTEMS
     return combine(
-        SYSTEMS[0].retriever if retriever is None else retriever, SYSTEMS[0].reranker if reranker is None else reranker
+        SYSTEMS[0].retriever if retriever is None else retriever,
+        SYSTEMS[0].reranker if reranker is None else reranker,
+        rerank_on,
     )
 
 

@@ -43,7 +43,7 @@ def _row(pipeline: Pipeline, cells: list[Cell]) -> dict[str, Any]:
         "variants": variants / (len(cells) * len(plan.queries)),
         "hides_more": directions([setting.mechanism])[setting.mechanism] if mechanism is None else mechanism.hides_more,
         "pooled": pooled,
-        "pooled_share": pooled / len(plan.collection),
+        "pooled_share": pooled / len(plan.collection) if len(plan.collection) else np.nan,
         "nothing": len(plan.queries) - len(set().union(*map(pipeline.obfuscate.asked, cells))),
         "oov": np.nan if unknown is None else unknown.unknown / unknown.tokens if unknown.tokens else 0.0,
         "oov_policy": str(getattr(mechanism, "oov", "")) if unknown is not None else "",

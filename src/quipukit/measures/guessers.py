@@ -15,7 +15,7 @@ from quipukit.errors import InputError
 from quipukit.executors.base import Executor
 from quipukit.frames import SETTING
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Retriever, Scorer
+from quipukit.retrieval.base import Ranking, Retriever, Scorer
 from quipukit.retrieval.fusion import K, fuse
 from quipukit.retrieval.pool import search_distinct
 
@@ -39,10 +39,10 @@ class Consensus:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """The documents that a guessed query finds: searched on this machine, and re-ranked with the guess."""
+    """The documents that a guessed query finds: searched on this machine, and re-ranked with the guess, if at all."""
 
     retriever: Retriever
-    scorer: Scorer
+    scorer: Scorer | None
     depth: int
 
     def __post_init__(self) -> None:
@@ -53,6 +53,8 @@ class Guess:
     ) -> dict[str, ScoredList]:
         """Return one list for every distinct text."""
         rankings = search_distinct(texts, self.retriever, self.depth, progress, executor)
+        if self.scorer is None:
+            return {text: _in_order(ranking) for text, ranking in rankings.items()}
         batches = [(text, ranking.docnos) for text, ranking in rankings.items()]
         scores = self.scorer.score_many(batches, progress)
         return {
@@ -74,9 +76,13 @@ def own_lists(queries: Mapping[str, str], retriever: Retriever, depth: int) -> d
     """Return the list of every original query, by qid, in the retriever's own order."""
     refuse_remote(retriever)
     rankings = search_distinct(list(queries.values()), retriever, depth)
-    # Ranks in place of scores: what the engine has ordered is not level.
-    ordered = {text: [(docno, -float(rank)) for rank, docno in enumerate(r.docnos)] for text, r in rankings.items()}
+    ordered = {text: _in_order(ranking) for text, ranking in rankings.items()}
     return {qid: ordered[text] for qid, text in queries.items()}
+
+
+def _in_order(ranking: Ranking) -> ScoredList:
+    # Ranks in place of scores: what the engine has ordered is not level.
+    return [(docno, -float(rank)) for rank, docno in enumerate(ranking.docnos)]
 
 
 def refuse_remote(retriever: Retriever) -> None:

@@ -31,7 +31,7 @@ from quipukit.measures.similarity import Encodes, text_cosines
 from quipukit.measures.strongest import STRONGEST
 from quipukit.measures.utility import relevant_documents
 from quipukit.retrieval.base import Retriever, Scorer
-from quipukit.retrieval.fusion import K
+from quipukit.retrieval.fusion import NO_RERANKER, K
 from quipukit.retrieval.load import load_retriever, load_scorer
 from quipukit.retrieval.pool import default_depth
 
@@ -70,7 +70,7 @@ def need_leakage(
         settings: the settings to count (the obfuscated queries will do); one that found or sent nothing leaks 0. By
             default those of ``run`` and ``guesses``.
         retriever: searches guesses and originals; one over the network is refused.
-        reranker: re-ranks what a guess finds, with the guess.
+        reranker: re-ranks what a guess finds, with the guess; ``none`` leaves it in the order of the list.
         depth: documents per list. By default 1 % of the collection, 10 to 100.
         encoder: compares guess and original; None leaves similarity NaN.
         k: the constant of reciprocal-rank fusion.
@@ -91,7 +91,7 @@ def need_leakage(
             own = {qid: lists.get((*setting, qid), ()) for qid in references}
             parts.append((_named(setting, CONSENSUS), need_rows(own, references, judged)))
     if guesses is not None:
-        guesser = Guess(engine, load_scorer(reranker, collection), depth)
+        guesser = Guess(engine, None if reranker == NO_RERANKER else load_scorer(reranker, collection), depth)
         best = with_setting(guesses[guesses["guess"] == 1])
         found = guesser.lists([*texts.values(), *best["query"]])
         references = ndcgs({qid: found[text] for qid, text in texts.items()}, judged)

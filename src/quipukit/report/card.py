@@ -29,8 +29,9 @@ from quipukit.measures.strongest import STRONGEST, risk_intervals, strongest_nam
 from quipukit.measures.utility import mean_scores, utility
 from quipukit.obfuscation import obfuscate
 from quipukit.retrieval.consent import are_originals
+from quipukit.retrieval.fusion import fused_pool
 from quipukit.retrieval.pool import depth_for, pool_rankings, search_distinct
-from quipukit.retrieval.rerank import rerank
+from quipukit.retrieval.rerank import fused_ranked, rerank
 from quipukit.retrieval.system import SystemSpec
 from quipukit.richtext import block, table
 from quipukit.settings import ORIGINAL, composed_budget, setting_name
@@ -206,12 +207,15 @@ def _utilities(
     if collection is None or not len(qrels := collection.qrels()):
         return {}, {}
     search = system.load_retriever(collection, progress=stages("indexing"))
-    scorer = system.load_scorer(collection, progress=stages("indexing"))
+    scorer = system.load_scorer(collection, progress=stages("indexing")) if system.reranks else None
     depth = depth or depth_for(table, collection)
     found: dict[tuple[Any, ...], dict[str, float]] = {}
     for sent in (table, obfuscate(asked, ORIGINAL, 1)):
         rankings = search_distinct(sent["query"].tolist(), search, depth, stages("searching"))
-        ranked = rerank(pool_rankings(sent, rankings), asked, collection, scorer, stages("re-ranking"))
+        if scorer is None:
+            ranked = fused_ranked(fused_pool(sent, rankings))
+        else:
+            ranked = rerank(pool_rankings(sent, rankings), asked, collection, scorer, stages("re-ranking"))
         means = mean_scores(utility(ranked, qrels, measures, settings=sent, queries=asked["qid"]))
         for row in means.to_dict("records"):
             setting = tuple(row[name] for name in SETTING)

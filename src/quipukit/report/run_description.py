@@ -9,6 +9,7 @@ from quipukit.report.table_model import share
 from quipukit.report.wording import join
 from quipukit.results import Result
 from quipukit.retrieval.consent import sent_in_words
+from quipukit.retrieval.fusion import NO_RERANKER
 
 SMALL_COLLECTION = 1_000_000
 FEW_QUERIES = 50
@@ -130,6 +131,8 @@ def _system(system: Mapping[str, Any]) -> str:
         depth = join([f"{each} (N = {n})" for n, each in depth.items()])
     first = f"{retriever or system.get('name', '')} retrieves" + (f" {depth} documents" if depth else "")
     second = f"; {reranker} re-ranks the pool with the original query on the user's side" if reranker else ""
+    if reranker == NO_RERANKER:
+        second = "; nothing is re-ranked: the lists are fused by rank"
     return f"{first} for each variant{second}"
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.errors import InputError
 from quipukit.frames import POOL, RANKED, SETTING, with_setting
 from quipukit.retrieval.base import Ranking
 
 K = 60
+NO_RERANKER = "none"  # in the place of a re-ranker: documents stay in the order of their fused ranks
 
 Key = tuple[Any, ...]  # a setting and a qid
 Ranks = dict[str, list[int]]  # at which ranks, from 0, the lists hold each document
@@ -77,6 +79,15 @@ def fused_scores(lists: Iterable[Sequence[str]], k: int = K) -> dict[str, float]
         for rank, docno in enumerate(docnos):
             ranks.setdefault(docno, []).append(rank)
     return _fused(ranks, k)
+
+
+def reciprocal_ranks(count: int, k: int = K) -> NDArray[np.float64]:
+    """Return the fused scores of the documents of one single list, the best first.
+
+    >>> reciprocal_ranks(2).round(4).tolist()
+    [0.0164, 0.0161]
+    """
+    return 1 / (k + 1 + np.arange(count, dtype=np.float64))
 
 
 def _fused(ranks: Ranks, k: int) -> dict[str, float]:

@@ -17,7 +17,8 @@ from quipukit.plugins import Loader, fold, plugins
 from quipukit.progress import Progress
 from quipukit.registry import Registry
 from quipukit.retrieval.base import Retriever, Scorer
-from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_bm25
+from quipukit.retrieval.fusion import NO_RERANKER
+from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_on_snippets
 
 DEFAULT_MODEL = "minilm"
 _DENSE = "dense"
@@ -84,6 +85,11 @@ def load_scorer(
     if isinstance(name, Scorer):
         return name
     refuse_address(name)
+    if name == NO_RERANKER:
+        raise InputError(
+            "'none' is no re-ranker: the lists are fused by rank instead, as quipukit.retrieval.fusion.fuse(run) does.",
+            argument="reranker",
+        )
     if on_snippets(name):
         return _on_snippets(name.removeprefix(PREFIX), collection, store_of, progress)
     if name == "bm25":
@@ -102,7 +108,7 @@ def load_scorer(
 
 
 def _on_snippets(name: str, collection: Collection, store_of: StoreOf | None, progress: Progress | None) -> Scorer:
-    refuse_bm25(f"{PREFIX}{name}")
+    refuse_on_snippets(f"{PREFIX}{name}")
     shown = collection if isinstance(collection, ShownDocuments) else ShownDocuments(collection)
     return load_scorer(name, shown, store_of=store_of, progress=progress)
 
@@ -166,7 +172,9 @@ def plugin_system(name: str) -> Any:
 
 def reranker_plugins() -> Mapping[str, Loader]:
     """Return the re-rankers of plugins by name, each as a function that loads what makes it."""
-    return plugins(RERANKERS, tuple((fold(name), name) for name in ("bm25", _DENSE, DEFAULT_MODEL, STATIC)))
+    return plugins(
+        RERANKERS, tuple((fold(name), name) for name in ("bm25", _DENSE, DEFAULT_MODEL, STATIC, NO_RERANKER))
+    )
 
 
 def refuse_address(reranker: str) -> None:

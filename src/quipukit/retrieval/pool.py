@@ -27,17 +27,20 @@ def default_depth(documents: int, variants: int) -> int:
     """Return how many documents to ask for per obfuscated query: 1 % of the collection over all variants, 10 to 100.
 
     In a small collection many deep lists would pool most of it, and even random queries would find what is relevant.
+    Without documents on this machine it is 100.
 
-    >>> default_depth(117_659, 50), default_depth(8_841_823, 50), default_depth(11_429, 20)
-    (23, 100, 10)
+    >>> default_depth(117_659, 50), default_depth(8_841_823, 50), default_depth(11_429, 20), default_depth(0, 20)
+    (23, 100, 10, 100)
     """
+    if not documents:
+        return 100
     return int(np.clip(0.01 * documents / max(1, variants), 10, 100))
 
 
 def depth_for(obfuscated: pd.DataFrame, collection: Collection | None) -> int:
     """Return the default depth for these variants: by the collection's size, or 100 for an engine's own documents."""
     if collection is None:
-        return 100
+        return default_depth(0, 1)
     variants = int(obfuscated.groupby([*SETTING, "qid"]).size().max()) if len(obfuscated) else 1
     return default_depth(len(collection), variants)
 

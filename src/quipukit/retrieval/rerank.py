@@ -57,7 +57,20 @@ def reranked(
         for (qid, docnos), score in zip(documents.items(), scores, strict=True)
     }
     pairs = zip(pool["qid"].tolist(), pool["docno"].tolist(), strict=True)
-    score = np.fromiter((by_pair[qid][docno] for qid, docno in pairs), float, len(pool))
+    return _ranked(pool, np.fromiter((by_pair[qid][docno] for qid, docno in pairs), float, len(pool)))
+
+
+def fused_ranked(pool: pd.DataFrame) -> pd.DataFrame:
+    """Return a Run without any re-ranker: every pool by the fused ranks of its lists (column ``fused``); ties by docno.
+
+    >>> pool = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "fused": [0.1, 0.2]})
+    >>> fused_ranked(pool)["docno"].tolist()
+    ['b', 'a']
+    """
+    return _ranked(POOL.check(with_setting(pool)), pool["fused"].to_numpy(np.float64))
+
+
+def _ranked(pool: pd.DataFrame, score: NDArray[np.float64]) -> pd.DataFrame:
     # By setting and query, then by falling score; ties by docno.
     groups = [_sorted_codes(pool[column]) for column in (*SETTING, "qid")]
     order = np.lexsort((pd.factorize(pool["docno"], sort=True)[0], -score, *reversed(groups)))

@@ -7,6 +7,7 @@ import pandas as pd
 from quipukit.collections.base import Collection, Document
 from quipukit.errors import InputError
 from quipukit.retrieval.base import Shown
+from quipukit.retrieval.fusion import NO_RERANKER
 from quipukit.retrieval.hits import shown_document
 
 PREFIX = "snippet:"  # before the name of a re-ranker that reads titles and snippets
@@ -20,21 +21,24 @@ def on_snippets(reranker: str) -> bool:
 def reranker_on(reranker: str, rerank_on: str) -> str:
     """Return the name of a re-ranker that reads the documents' ``text``, or the ``snippet`` that the engine shows.
 
-    >>> reranker_on("minilm", "snippet"), reranker_on("minilm", "text")
-    ('snippet:minilm', 'minilm')
+    >>> reranker_on("minilm", "snippet"), reranker_on("minilm", "text"), reranker_on("none", "snippet")
+    ('snippet:minilm', 'minilm', 'none')
     """
     if rerank_on not in ("text", "snippet"):
         raise InputError(f"rerank_on is 'text' or 'snippet' (found {rerank_on!r}).", argument="rerank_on")
-    return reranker if rerank_on == "text" or on_snippets(reranker) else f"{PREFIX}{reranker}"
+    named = rerank_on == "text" or on_snippets(reranker) or reranker == NO_RERANKER
+    return reranker if named else f"{PREFIX}{reranker}"
 
 
-def refuse_bm25(reranker: str) -> None:
-    """Refuse BM25 on snippets: its weights are those of words in all documents."""
+def refuse_on_snippets(reranker: str) -> None:
+    """Refuse what cannot read snippets: BM25, whose weights are those of words in all documents, and no re-ranker."""
     if reranker == f"{PREFIX}bm25":
         raise InputError(
             "bm25 counts words in whole documents; to re-rank on snippets name an encoder, such as static or minilm.",
             argument="reranker",
         )
+    if reranker == f"{PREFIX}{NO_RERANKER}":
+        raise InputError("without a re-ranker nothing is read; write none, not snippet:none.", argument="reranker")
 
 
 class ShownDocuments(Collection):

@@ -15,6 +15,7 @@ from quipukit.fingerprints import fingerprint_of
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever, Scorer, Shown
 from quipukit.retrieval.credentials import check_one_host
+from quipukit.retrieval.fusion import NO_RERANKER
 from quipukit.retrieval.load import (
     RETRIEVERS,
     StoreOf,
@@ -29,7 +30,7 @@ from quipukit.retrieval.load import (
     system_name,
 )
 from quipukit.retrieval.saved import saved_shown
-from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_bm25
+from quipukit.retrieval.snippets import PREFIX, ShownDocuments, on_snippets, refuse_on_snippets, reranker_on
 from quipukit.source_hash import object_hash
 
 
@@ -38,7 +39,7 @@ class SystemSpec:
     """A retriever and a re-ranker, each by name or as an object; nothing in it is secret.
 
     An engine's address holds no login and is written in one way; a re-ranker is never an address, because it would get
-    the original queries.
+    the original queries. ``none`` in its place leaves documents in the order of their fused ranks.
 
     >>> SystemSpec("bm25", "minilm").name
     'bm25 + minilm'
@@ -69,7 +70,7 @@ class SystemSpec:
             object.__setattr__(self, "retriever", system_name(self.retriever))
         if isinstance(self.reranker, str):
             refuse_address(self.reranker)
-            refuse_bm25(self.reranker)
+            refuse_on_snippets(self.reranker)
 
     def __repr__(self) -> str:
         return f"SystemSpec({self.retriever_name!r}, {self.reranker_name!r})"
@@ -117,10 +118,10 @@ class SystemSpec:
 
     @functools.cached_property
     def reranker_fingerprint(self) -> str:
-        """Return the fingerprint of the re-ranker's model, plugin code or object; empty for BM25."""
+        """Return the fingerprint of the re-ranker's model, plugin code or object; empty for BM25 and for none."""
         if not isinstance(self.reranker, str):
             return fingerprint_of(self.reranker)
-        if self.reranker == "bm25":
+        if self.reranker in ("bm25", NO_RERANKER):
             return ""
         plugin = self.reranker.removeprefix(PREFIX)
         if plugin in reranker_plugins():
@@ -180,6 +181,16 @@ class SystemSpec:
         return load_scorer(self.reranker, collection, store_of=store_of, progress=progress)
 
     @property
+    def reranks(self) -> bool:
+        """Return whether there is a re-ranker; without one the lists are fused by rank."""
+        return self.reranker != NO_RERANKER
+
+    @property
+    def needs_documents(self) -> bool:
+        """Return whether the documents have to be on this machine."""
+        return not self.remote or (self.reranks and not self.on_snippets)
+
+    @property
     def on_snippets(self) -> bool:
         """Return whether the re-ranker reads titles and snippets, and not the documents themselves."""
         return isinstance(self.reranker, str) and on_snippets(self.reranker)
@@ -202,9 +213,13 @@ def parse_systems(given: Any) -> tuple[SystemSpec, ...]:
 
 
 def combine(
-    retrievers: "str | Retriever | Iterable[str | Retriever]", rerankers: "str | Scorer | Iterable[str | Scorer]"
+    retrievers: "str | Retriever | Iterable[str | Retriever]",
+    rerankers: "str | Scorer | Iterable[str | Scorer]",
+    rerank_on: str = "text",
 ) -> tuple[SystemSpec, ...]:
     """Return systems from retrievers and re-rankers: one re-ranker for all retrievers, or one for each.
+
+    ``rerank_on`` says what re-rankers read: the ``text`` of documents, or the ``snippet`` that an engine shows.
 
     >>> combine(["bm25", "dense"], "minilm")
     (SystemSpec('bm25', 'minilm'), SystemSpec('dense', 'minilm'))
@@ -215,7 +230,12 @@ def combine(
             f"{len(second)} re-rankers for {len(first)} retrievers; name one for all of them, or one each.",
             argument=("reranker", "retriever"),
         )
-    return tuple(map(SystemSpec, first, second * len(first) if len(second) == 1 else second))
+    if rerank_on != "text" and not all(isinstance(one, str) for one in second):
+        raise InputError(
+            "a re-ranker that is an object reads what it was made with; leave out rerank_on.", argument="rerank_on"
+        )
+    named = [reranker_on(one, rerank_on) if isinstance(one, str) else one for one in second]
+    return tuple(map(SystemSpec, first, named * len(first) if len(named) == 1 else named))
 
 
 def check_systems(systems: Iterable[SystemSpec]) -> None:
@@ -235,7 +255,7 @@ def shown_documents(engine: str, shown: Mapping[str, Shown]) -> ShownDocuments:
     if not shown:
         raise InputError(
             f"{engine} shows neither titles nor snippets, so that nothing can be re-ranked on them; name the fields "
-            "that it shows (docs/engines.md), or re-rank on the documents' texts.",
+            "that it shows (docs/engines.md), or leave the re-ranker out (none).",
             argument="rerank_on",
         )
     return ShownDocuments(None, shown)

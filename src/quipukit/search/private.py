@@ -13,11 +13,12 @@ from quipukit.mechanisms.cover import Cover
 from quipukit.obfuscation import mechanism as bind
 from quipukit.retrieval.base import Retriever
 from quipukit.retrieval.consent import are_originals
+from quipukit.retrieval.fusion import NO_RERANKER
 from quipukit.search.answers import Answer, Hit, Preview
 from quipukit.search.budget import Budget
 from quipukit.search.drafts import Draft, drafter_of
 from quipukit.search.ledger import IN_MEMORY, Ledger, Release
-from quipukit.search.system import NO_RERANKER, Fetched, RerankOn, open_system
+from quipukit.search.system import Fetched, RerankOn, open_system
 from quipukit.search.topics import Topics
 from quipukit.search.wording import (
     DEFAULT,

@@ -14,7 +14,7 @@ from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.errors import EngineError, InputError
 from quipukit.retrieval.base import Ranking, Retriever, Scorer, Shown
-from quipukit.retrieval.fusion import fused_scores
+from quipukit.retrieval.fusion import NO_RERANKER, fused_scores
 from quipukit.retrieval.hits import shown_document
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.load import is_address, load_retriever, load_scorer, refuse_address
@@ -22,7 +22,6 @@ from quipukit.retrieval.saved import Streaming
 from quipukit.retrieval.snippets import ShownDocuments, reranker_on
 
 RerankOn = Literal["text", "snippet"]
-NO_RERANKER = "none"
 
 _TIMEOUT, _RETRIES = 10.0, 1  # somebody is waiting
 _LARGEST_ANSWER = 16 * 2**20
@@ -154,7 +153,7 @@ def open_system(
     refuse_address(reranker)
     if not isinstance(engine, Retriever) and not is_address(engine):
         collection = load_collection(engine)
-        named = reranker if reranker == NO_RERANKER else reranker_on(reranker, rerank_on or "text")
+        named = reranker_on(reranker, rerank_on or "text")
         return SearchSystem(load_retriever("bm25", collection), collection, named, depth)
     if rerank_on == "text" and reranker != NO_RERANKER:
         raise InputError(
@@ -162,7 +161,7 @@ def open_system(
             "(rerank_on='snippet'), or not at all (reranker='none').",
             argument=("rerank_on", "reranker"),
         )
-    named = reranker if reranker == NO_RERANKER else reranker_on(reranker, "snippet")
+    named = reranker_on(reranker, "snippet")
     if isinstance(engine, Retriever):
         return SearchSystem(engine, None, named, depth, gaps)
     http = HttpEngine(

@@ -13,6 +13,7 @@ from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.cost.lengths import first, mean_tokens, spread
 from quipukit.experiment.pipeline import Pipeline
 from quipukit.retrieval.bm25 import BM25
+from quipukit.retrieval.fusion import NO_RERANKER
 from quipukit.retrieval.load import is_dense, model_of, reranker_plugins
 from quipukit.retrieval.snippets import PREFIX
 from quipukit.retrieval.system import SystemSpec
@@ -20,6 +21,7 @@ from quipukit.text import tokenize
 
 # Share of the variants of a sweep that are new texts: strong noise repeats nothing, weak noise nearly everything.
 NEW_TEXTS = 0.5
+_MANY, _SNIPPET_TOKENS = 1_000_000, 60.0  # documents of an engine that has its own, and what is shown of one
 # Share of the answers that no other variant found, where the collection is large; in the lists of guesses; and of the
 # originals, searched as deep as the largest pools.
 NEW_DOCUMENTS, _NEW_GUESSED, _NEW_ORIGINAL = 0.65, 0.2, 0.45
@@ -141,6 +143,11 @@ class Amounts:
         """Return some documents."""
         return first(text for _, text in self.plan.collection.documents())
 
+    @property
+    def _size(self) -> int:
+        """Return how many documents are searched; those of an engine alone are not counted here, and are many."""
+        return len(self.plan.collection) or _MANY
+
     @functools.cached_property
     def pooled(self) -> float:
         """Return how many documents the pools are likely to hold, all cells and queries together."""
@@ -149,12 +156,12 @@ class Amounts:
     def _pool(self, cell: Cell) -> float:
         """Return how many documents are likely to be pooled for a query of a cell."""
         answers = self.plan.depth(cell) * (1 + NEW_TEXTS * (sent_per_query(cell) - 1))
-        return distinct(NEW_DOCUMENTS * answers, len(self.plan.collection))
+        return distinct(NEW_DOCUMENTS * answers, self._size)
 
     @functools.cached_property
     def new_documents(self) -> float:
         """Return how many distinct documents are likely to be re-ranked by one system for the first time."""
-        plan, size = self.plan, len(self.plan.collection)
+        plan, size = self.plan, self._size
         systems = max(1, len(plan.options.systems))
         queries, per_system = (
             len(plan.queries),
@@ -182,7 +189,7 @@ class Amounts:
         count = float(len(plan.collection)) if whole else self.new_documents
         # Those of this folder are read, too: what an interrupted run encoded is among what it needs.
         left = max(0.0, count * (1 - kept) - (0 if whole else len(store)))
-        return Texts(encoder, left, mean_tokens(self.document_sample, encoder))
+        return Texts(encoder, left, mean_tokens(self.document_sample, encoder) or _SNIPPET_TOKENS)
 
     @functools.cached_property
     def unindexed(self) -> int:
@@ -242,4 +249,4 @@ def _reranking(system: SystemSpec) -> Encoder | None:
         own = getattr(name, "encoder", None)
         return own if isinstance(own, Encoder) else None
     plain = name.removeprefix(PREFIX)
-    return None if plain == "bm25" or plain in reranker_plugins() else load_encoder(model_of(plain))
+    return None if plain in ("bm25", NO_RERANKER) or plain in reranker_plugins() else load_encoder(model_of(plain))

@@ -18,6 +18,7 @@ from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
 from quipukit.io.parts import spans_of
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever
+from quipukit.retrieval.fusion import reciprocal_ranks
 from quipukit.retrieval.pool import search_distinct
 from quipukit.settings import ORIGINAL
 
@@ -64,8 +65,9 @@ class Ceiling(Stage[SystemCell]):
             retriever = self.retrieve.retriever(system)
             rankings = self._rankings(retriever, max(deepest.values()), self.plan.queries, progress)
         reranker = self.plan.options.systems[system].reranker_name
-        with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
-            self.utility.score_all(scorer, [first_documents(rankings, deepest)], progress)
+        if scorer is not None:
+            with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
+                self.utility.score_all(scorer, [first_documents(rankings, deepest)], progress)
         with timer.stage("measuring the originals") as progress:
             pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
             for number, (cell, scores) in enumerate(self.utility.utilities(pools, scorer), 1):
@@ -87,7 +89,7 @@ class Ceiling(Stage[SystemCell]):
                 pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
                 for cell, scores in self.utility.utilities(pools, scorer, span):
                     parts[cell].append(scores)
-                scorer.forget()
+                self.utility.forget(scorer)
                 progress(span.stop, len(self.plan.queries))
         for cell in cells:
             yield cell, self.utility.in_order(parts.pop(cell)).assign(side="ceiling")
@@ -100,7 +102,7 @@ class Ceiling(Stage[SystemCell]):
         self, retriever: Retriever, depth: int, queries: pd.DataFrame, progress: Progress | None = None
     ) -> dict[str, list[str]]:
         """Return the documents that a system finds for original queries, best first."""
-        most = min(depth, len(self.plan.collection), retriever.window or depth)
+        most = min(depth, len(self.plan.collection) or depth, retriever.window or depth)
         answers = search_distinct(queries["query"].tolist(), retriever, most, progress, self.context.executor)
         return {qid: answers[text].docnos for qid, text in zip(queries["qid"], queries["query"], strict=True)}
 
@@ -118,7 +120,9 @@ def depths_of(pools: Iterable[pd.DataFrame], qids: Sequence[str], least: int) ->
 
 
 def first_documents(rankings: Mapping[str, Sequence[str]], depths: Mapping[str, int]) -> pd.DataFrame:
-    """Return the first documents of each ranking (qid, docno), or all of one that has fewer; none twice."""
+    """Return the first documents of each ranking (qid, docno, fused), or all of one that has fewer; none twice."""
     first = {qid: list(dict.fromkeys(ranking[: depths[qid]])) for qid, ranking in rankings.items()}
     qids = np.repeat(np.array(list(first), object), [len(docnos) for docnos in first.values()])
-    return pd.DataFrame({"qid": qids, "docno": [docno for docnos in first.values() for docno in docnos]}, dtype=object)
+    docnos = [docno for docnos in first.values() for docno in docnos]
+    fused = np.concatenate([reciprocal_ranks(len(own)) for own in first.values()] or [np.empty(0)])
+    return pd.DataFrame({"qid": qids, "docno": docnos}, dtype=object).assign(fused=fused)

@@ -159,14 +159,18 @@ class Need(Stage[NeedCell]):
     ) -> Iterator[tuple[NeedCell, pd.DataFrame]]:
         """Yield the tables of cells of one attacker and one system."""
         spec: SystemSpec = self.plan.options.systems[cells[0].system]
-        scorer = RememberedScores(spec.load_scorer(self.plan.collection, store_of=self.context.store_of))
+        scorer = None
+        if spec.reranks:
+            scorer = RememberedScores(spec.load_scorer(self.plan.collection, store_of=self.context.store_of))
         by_depth: dict[int, list[NeedCell]] = {}
         for cell in cells:
             by_depth.setdefault(self.plan.depth(cell.cell), []).append(cell)
         for depth, mine in by_depth.items():
             guess, rows = Guess(self._index, scorer, depth), dict[NeedCell, list[pd.DataFrame]]()
             spans = spans_of([depth * (len(mine) + 1)] * len(self._judged), _MOST_DOCUMENTS_HELD)
-            title = f"re-ranking for the guesses ({spec.reranker_name})"
+            title = (
+                f"re-ranking for the guesses ({spec.reranker_name})" if spec.reranks else "searching with the guesses"
+            )
             with self.context.timer.stage(title, "documents") as progress:
                 for number, span in enumerate(spans):
                     part = progress if len(spans) == 1 else part_of(progress, number, 1, len(spans))
@@ -183,7 +187,8 @@ class Need(Stage[NeedCell]):
                         lists = {qid: found[text] for qid, text in own[cell].items()}
                         alike = {pair: similarities[pair] for pair in own[cell].items()}
                         rows.setdefault(cell, []).append(need_rows(lists, references, judged, alike))
-                    scorer.forget()
+                    if scorer is not None:
+                        scorer.forget()
             for cell in mine:
                 yield cell, pd.concat(rows[cell], ignore_index=True)
 
@@ -219,7 +224,9 @@ class Need(Stage[NeedCell]):
         """Return whether guesses can be searched on this machine; say why not, once."""
         plan, reason = self.plan, ""
         searched = any(system.retriever_name == "bm25" for system in plan.options.systems)
-        if not searched and len(plan.collection) > MOST_DOCUMENTS:
+        if not len(plan.collection):
+            reason = f"{plan.collection.name} has none"
+        elif not searched and len(plan.collection) > MOST_DOCUMENTS:
             reason = f"{plan.collection.name} has more than {MOST_DOCUMENTS:,} documents, and no system is bm25"
         else:
             try:

@@ -20,14 +20,14 @@ from quipukit.measures.utility import measure_identities, parse_measures, utilit
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Scorer
 from quipukit.retrieval.remembered import RememberedScores
-from quipukit.retrieval.rerank import reranked
+from quipukit.retrieval.rerank import fused_ranked, reranked
 from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.retrieve import Retrieve
 
 _MOST_OPEN = 128  # files
-_COLUMNS = ("qid", "docno")  # of a pool; the others say which cell it is of
+_COLUMNS = ("qid", "docno", "fused")  # of a pool; the others say which cell it is of
 
 
 class Utility(Stage[SystemCell]):
@@ -65,7 +65,7 @@ class Utility(Stage[SystemCell]):
                 yield from self._measured(mine[start : start + _MOST_OPEN], scorer)
 
     def _measured(
-        self, cells: Sequence[SystemCell], scorer: RememberedScores
+        self, cells: Sequence[SystemCell], scorer: RememberedScores | None
     ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
         """Yield the utility of cells of one system; of many queries, some after the other for all cells.
 
@@ -80,29 +80,37 @@ class Utility(Stage[SystemCell]):
             pools = {cell: reader.cursor(self.plan.places, _COLUMNS) for cell, reader in readers.items()}
             if len(spans) == 1:
                 own = {cell: pool.upto(len(queries)) for cell, pool in pools.items()}
-                with timer.stage(f"re-ranking ({name})", "documents") as progress:
-                    self.score_all(scorer, own.values(), progress)
+                if scorer is not None:
+                    with timer.stage(f"re-ranking ({name})", "documents") as progress:
+                        self.score_all(scorer, own.values(), progress)
                 with timer.stage("measuring utility") as progress:
                     for number, (cell, scores) in enumerate(self.utilities(own.items(), scorer), 1):
                         yield cell, scores
                         progress(number, len(cells))
                 return
             parts: dict[SystemCell, list[pd.DataFrame]] = {cell: [] for cell in cells}
-            with timer.stage(f"re-ranking and measuring ({name})", "queries") as progress:
+            with timer.stage(
+                "measuring" if scorer is None else f"re-ranking and measuring ({name})", "queries"
+            ) as progress:
                 for span in spans:
                     own = {cell: pool.upto(span.stop) for cell, pool in pools.items()}
                     self.score_all(scorer, own.values())
                     pairs = ((cell, own.pop(cell)) for cell in cells)
                     for cell, scores in self.utilities(pairs, scorer, span):
                         parts[cell].append(scores)
-                    scorer.forget()
+                    self.forget(scorer)
                     progress(span.stop, len(queries))
         for cell in cells:
             yield cell, self.in_order(parts.pop(cell))
 
-    def scorer(self, system: int) -> RememberedScores:
-        """Return the user's re-ranker, which scores a document once per query, whichever settings pooled it."""
+    def scorer(self, system: int) -> RememberedScores | None:
+        """Return the user's re-ranker, which scores a document once per query, whichever settings pooled it.
+
+        None where there is no re-ranker: fused ranks are those of a setting, and are in its pool.
+        """
         spec: SystemSpec = self.plan.options.systems[system]
+        if not spec.reranks:
+            return None
         with self.context.timer.stage_if_needed(f"indexing ({spec.reranker_name})", "documents") as progress:
             return RememberedScores(
                 spec.load_scorer(
@@ -114,19 +122,29 @@ class Utility(Stage[SystemCell]):
             )
 
     def score_all(
-        self, scorer: RememberedScores, pools: Iterable[pd.DataFrame], progress: Progress | None = None
+        self, scorer: RememberedScores | None, pools: Iterable[pd.DataFrame], progress: Progress | None = None
     ) -> None:
         """Score all documents of some pools in one go: an encoder is at its best with many texts at once."""
+        if scorer is None:
+            return
         documents: dict[str, set[str]] = {}
         for pool in pools:
             for qid, docnos in pool.groupby("qid", sort=False)["docno"]:
                 documents.setdefault(str(qid), set()).update(docnos)
         scorer.score_many([(self._texts[qid], sorted(docnos)) for qid, docnos in documents.items()], progress)
 
+    def forget(self, scorer: RememberedScores | None) -> None:
+        """Let go of the scores of some queries."""
+        if scorer is not None:
+            scorer.forget()
+
     def utilities(
-        self, pools: Iterable[tuple[SystemCell, pd.DataFrame]], scorer: RememberedScores, span: slice | None = None
+        self,
+        pools: Iterable[tuple[SystemCell, pd.DataFrame]],
+        scorer: RememberedScores | None,
+        span: slice | None = None,
     ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
-        """Yield the utility of the pools (qid, docno) of cells: of all judged queries, or of some, by their places.
+        """Yield the utility of pools (qid, docno, fused) of cells: of all judged queries, or of some, by their places.
 
         All documents have been scored (`score_all`). Workers get the scores, and measure.
         """
@@ -146,8 +164,10 @@ class Utility(Stage[SystemCell]):
         def items() -> "Iterator[Plain[_Measuring]]":
             for cell, pool in pools:
                 cells.append(cell)
-                scores = scorer if executor.in_process else scorer.known(self._batches(pool))
-                yield Plain(_Measuring(pool, scores, cell.cell.setting.columns, queries, qrels, measures))
+                known: Scorer | None = scorer
+                if scorer is not None and not executor.in_process:
+                    known = scorer.known(self._batches(pool))
+                yield Plain(_Measuring(pool, known, cell.cell.setting.columns, queries, qrels, measures))
 
         for number, scores in executor.map(_utility, items()):
             yield cells[number], scores
@@ -168,10 +188,10 @@ class Utility(Stage[SystemCell]):
 
 @dataclass(frozen=True, eq=False)
 class _Measuring:
-    """The pool of one setting (qid, docno), the scores of its documents, and what it is measured by."""
+    """The pool of one setting (qid, docno, fused), the scores of its documents, and what it is measured by."""
 
     pool: pd.DataFrame
-    scorer: Scorer
+    scorer: Scorer | None
     setting: Mapping[str, Any]
     queries: pd.DataFrame
     qrels: pd.DataFrame
@@ -180,5 +200,6 @@ class _Measuring:
 
 def _utility(given: "Plain[_Measuring]") -> pd.DataFrame:
     item = given.content
-    ranked = reranked(item.pool.assign(**item.setting), item.queries, item.scorer)
+    pool = item.pool.assign(**item.setting)
+    ranked = fused_ranked(pool) if item.scorer is None else reranked(pool, item.queries, item.scorer)
     return utility(ranked, item.qrels, item.measures, pd.DataFrame([dict(item.setting)]))
