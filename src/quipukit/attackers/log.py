@@ -1,6 +1,5 @@
 """The query log that an attacker ranks: distinct queries, with how often each was asked."""
 
-import hashlib
 import itertools
 import os
 from array import array
@@ -12,11 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.bulk import hashes_of, keys
 from quipukit.attackers.scratch import stored
-from quipukit.attackers.texts import Texts, kept
+from quipukit.attackers.texts import Texts, chosen, kept
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import read_log_file
 from quipukit.text import key
+
+_AT_ONCE = 4096  # texts whose keys are made at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +48,18 @@ class QueryLog:
         numbers, times = array("Q"), array("q")
 
         def checked() -> Iterator[str]:
-            for text, count in zip(texts, _ones() if counts is None else counts, strict=counts is not None):
-                if not isinstance(text, str):
-                    raise InputError(f"the query log holds an entry that is no text ({type(text).__name__}); drop it.")
-                if identity := key(text):
-                    numbers.append(_hash(identity))
-                    times.append(count)
-                    yield text
+            for some, often in _blocks(texts, counts):
+                for wrong in set(map(type, some)):
+                    if not issubclass(wrong, str):
+                        raise InputError(f"the query log holds an entry that is no text ({wrong.__name__}); drop it.")
+                identities = keys(some)
+                if not all(identities):
+                    some = list(itertools.compress(some, identities))
+                    often = itertools.compress(often, identities)
+                    identities = list(filter(None, identities))
+                numbers.frombytes(hashes_of(identities).tobytes())
+                times.extend(often)
+                yield from some
 
         try:
             given = kept(checked())
@@ -70,7 +77,7 @@ class QueryLog:
             once = total[distinct]
             again = np.flatnonzero(first != np.arange(len(given)))
             np.add.at(once, np.searchsorted(distinct, first[again]), total[again])
-            given, hashes, total = kept(given[int(row)] for row in distinct), hashes[distinct], once
+            given, hashes, total = chosen(given, distinct), hashes[distinct], once
         return cls(given, stored(total), stored(hashes))
 
     def __len__(self) -> int:
@@ -80,7 +87,7 @@ class QueryLog:
         """Return the row of a query, or -1 where the log does not have it."""
         hashes, rows = self._by_hash
         identity = key(text)
-        number = np.uint64(_hash(identity))
+        (number,) = hashes_of([identity])
         for place in range(int(np.searchsorted(hashes, number)), len(hashes)):
             if hashes[place] != number:
                 break
@@ -102,7 +109,7 @@ class QueryLog:
         if not missing:
             return self
         counts = np.append(self.counts, np.zeros(len(missing), np.int64))
-        hashes = np.append(self.hashes, np.array([_hash(identity) for identity in missing], np.uint64))
+        hashes = np.append(self.hashes, hashes_of(list(missing)))
         added = missing.values()
         texts = self.texts.joined(added) if isinstance(self.texts, Texts) else kept(itertools.chain(self.texts, added))
         return QueryLog(texts, stored(counts), stored(hashes), self.added + len(missing))
@@ -111,18 +118,24 @@ class QueryLog:
         """Return a random subset, in the order of the log; the whole log where it is not larger."""
         if size >= len(self):
             return self
-        chosen = np.sort(rng.choice(len(self), size, replace=False))
-        texts = kept(self.texts[row] for row in chosen)
-        added = int((chosen >= len(self) - self.added).sum())
-        return QueryLog(texts, self.counts[chosen], self.hashes[chosen], added)
+        rows = np.sort(rng.choice(len(self), size, replace=False))
+        added = int((rows >= len(self) - self.added).sum())
+        return QueryLog(chosen(self.texts, rows), self.counts[rows], self.hashes[rows], added)
 
 
 _TOO_LARGE = InputError("the counts of the query log are too large to add up; check them.")
 
 
-def _hash(identity: str) -> int:
-    """Return 64 bits that are the same in every process; keys that share them are compared."""
-    return int.from_bytes(hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tuple[list[str], Iterable[int]]]":
+    """Yield some texts after the other, with their counts."""
+    if counts is None:
+        rest = iter(texts)
+        while some := list(itertools.islice(rest, _AT_ONCE)):
+            yield some, itertools.repeat(1, len(some))
+        return
+    pairs = zip(texts, counts, strict=True)
+    while both := list(itertools.islice(pairs, _AT_ONCE)):
+        yield [text for text, _ in both], [count for _, count in both]
 
 
 def _first_rows(texts: Sequence[str], hashes: "NDArray[np.uint64]") -> "NDArray[np.int64]":
@@ -138,11 +151,6 @@ def _first_rows(texts: Sequence[str], hashes: "NDArray[np.uint64]") -> "NDArray[
             seen = {key(texts[row]): row}
         first[other] = seen.setdefault(key(texts[other]), other)
     return first
-
-
-def _ones() -> Iterator[int]:
-    while True:
-        yield 1
 
 
 def read_log(source: "str | os.PathLike[str] | Iterable[str]") -> QueryLog:

@@ -24,7 +24,7 @@ from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.scorer import Scorer
 from quipukit.attackers.scratch import room, stored
 from quipukit.attackers.task import GROUP, Task, by_setting
-from quipukit.attackers.texts import Texts, alphabetical, kept
+from quipukit.attackers.texts import Texts, alphabetical, chosen
 from quipukit.attackers.ties import best as best_places
 from quipukit.attackers.vectorlog import VectorLog
 from quipukit.encoders.base import Encoder
@@ -90,8 +90,7 @@ class Panel:
         rarest = max(1, int(log.counts[:public].min())) if public else 1
         counts = stored(log.counts[order])
         counts[order >= public] = rarest
-        texts = log.texts.take(order) if isinstance(log.texts, Texts) else kept(log.texts[row] for row in order)
-        self._known = KnownLog(texts, counts)
+        self._known = KnownLog(chosen(log.texts, order), counts)
         self._prepared: set[str] = set()
 
     def _bound(self, given: "str | Spec | Attacker", encoder: str | Encoder, vectors: Any) -> Attacker:

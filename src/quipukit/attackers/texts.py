@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers import scratch
+from quipukit.attackers.bulk import joined, keys
 from quipukit.text import key
 
 _BLOCK = 8192  # texts that are read or written at a time
@@ -16,10 +17,15 @@ _RUN = 250_000  # texts that are sorted as objects of Python
 _WORD = 8  # bytes of texts that are compared at a time
 _ROWS_AT_ONCE = 500_000  # rows whose bytes are gathered at a time
 _COPIED = 1 << 24  # bytes that are copied at a time
+_END = bytes(_WORD)
+# What keeps the first 0 to 8 of eight bytes.
+_FIRST_BYTES = np.array([((1 << 8 * count) - 1) << 8 * (_WORD - count) for count in range(_WORD + 1)], np.uint64)
 
 
 class Texts(Sequence[str]):
     """Texts in a file: text r is ``content[starts[r]:starts[r + 1]]``, in UTF-8. They cannot be changed.
+
+    After the last there are eight zeros, so that eight bytes can be read from wherever a text is.
 
     >>> texts = Texts.of(["cats", "dogs", "birds"])
     >>> len(texts), texts[-1], list(texts[:2])
@@ -36,11 +42,12 @@ class Texts(Sequence[str]):
         lengths, rest = array("I"), iter(texts)
 
         def blocks() -> Iterator[bytes]:
-            while some := [text.encode("utf-8", "surrogatepass") for text in itertools.islice(rest, _BLOCK)]:
-                lengths.extend(map(len, some))
-                yield b"".join(some)
+            while some := list(itertools.islice(rest, _BLOCK)):
+                content, sizes = joined(some)
+                lengths.extend(sizes)
+                yield content
 
-        content = scratch.gathered(blocks(), np.uint8, len(lengths))
+        content = scratch.gathered(itertools.chain(blocks(), [_END]), np.uint8, len(lengths))
         starts = scratch.room((len(lengths) + 1,), np.int64)
         starts[0] = 0
         np.cumsum(np.frombuffer(lengths, np.uint32), dtype=np.int64, out=starts[1:])
@@ -51,15 +58,19 @@ class Texts(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _BLOCK):
-            bounds = self._starts[start : start + _BLOCK + 1].tolist()
+            bounds = self._starts[start : start + _BLOCK + 1]
             block = self._content[bounds[0] : bounds[-1]].tobytes()
-            for begin, end in itertools.pairwise(bounds):
-                yield block[begin - bounds[0] : end - bounds[0]].decode("utf-8", "surrogatepass")
+            cuts = itertools.pairwise((bounds - bounds[0]).tolist())
+            if block.isascii():
+                letters = block.decode("ascii")
+                yield from [letters[begin:end] for begin, end in cuts]
+            else:
+                yield from [_decoded(block[begin:end]) for begin, end in cuts]
 
     def __getitem__(self, place: Any) -> Any:
         if not isinstance(place, slice):
             row = range(len(self))[place]
-            return self._content[self._starts[row] : self._starts[row + 1]].tobytes().decode("utf-8", "surrogatepass")
+            return _decoded(self._content[self._starts[row] : self._starts[row + 1]].tobytes())
         rows = range(len(self))[place]
         if rows.step != 1:
             return [self[row] for row in rows]
@@ -71,7 +82,7 @@ class Texts(Sequence[str]):
         starts[0] = 0
         np.cumsum(np.diff(self._starts)[rows], out=starts[1:])
         parts = (self._bytes_of(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK))
-        return Texts(scratch.gathered(parts, np.uint8, len(rows)), starts)
+        return Texts(scratch.gathered(itertools.chain(parts, [_END]), np.uint8, len(rows)), starts)
 
     def _bytes_of(self, rows: "NDArray[np.int64]") -> bytes:
         begins, ends = self._starts[rows], self._starts[rows + 1]
@@ -84,7 +95,7 @@ class Texts(Sequence[str]):
         added = [text.encode("utf-8", "surrogatepass") for text in more]
         first, last = int(self._starts[0]), int(self._starts[-1])
         blocks = (self._content[start : min(start + _COPIED, last)].tobytes() for start in range(first, last, _COPIED))
-        content = scratch.gathered(itertools.chain(blocks, added), np.uint8, len(self) + len(added))
+        content = scratch.gathered(itertools.chain(blocks, added, [_END]), np.uint8, len(self) + len(added))
         starts = scratch.room((len(self) + len(added) + 1,), np.int64, len(self))
         starts[: len(self) + 1] = self._starts - first
         starts[len(self) + 1 :] = starts[len(self)] + np.cumsum(np.array(list(map(len, added)), np.int64))
@@ -97,7 +108,9 @@ class Texts(Sequence[str]):
         """
         order = np.arange(len(self))
         sizes = np.diff(self._starts)
-        padded = not (self._content == 0).any()  # then zeros say where a text ends, and lengths need not be compared
+        padded = not (
+            self._content[: -len(_END)] == 0
+        ).any()  # then zeros say where a text ends, and lengths need not be compared
         tied, groups, depth = order.copy(), np.zeros(len(self), np.int64), 0  # places in `order`, and their groups
         while len(tied):
             rows = order[tied]
@@ -119,15 +132,13 @@ class Texts(Sequence[str]):
     def _words(self, rows: "NDArray[np.int64]", depth: int) -> "NDArray[np.uint64]":
         """Return eight bytes of each row as a number that orders as they do; after its end there are zeros."""
         words = np.empty(len(rows), np.uint64)
-        last = len(self._content) - 1
-        if last < 0:
-            return np.zeros(len(rows), np.uint64)
+        # Eight bytes from every place on, whether a text begins there or not.
+        anywhere = np.ndarray(len(self._content) - _WORD + 1, ">u8", self._content.data, strides=(1,))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             some = rows[start : start + _ROWS_AT_ONCE]
-            where = (self._starts[some] + depth)[:, None] + np.arange(_WORD)
-            part = self._content[np.minimum(where, last)]
-            part[where >= self._starts[some + 1][:, None]] = 0
-            words[start : start + len(some)] = part.view(">u8")[:, 0]
+            begins = self._starts[some] + depth
+            left = np.clip(self._starts[some + 1] - begins, 0, _WORD)
+            words[start : start + len(some)] = anywhere[np.minimum(begins, len(anywhere) - 1)] & _FIRST_BYTES[left]
         return words
 
 
@@ -138,6 +149,13 @@ def kept(texts: Iterable[str]) -> Sequence[str]:
     return Texts.of(itertools.chain(first, rest)) if scratch.is_long(len(first)) else first
 
 
+def chosen(texts: Sequence[str], rows: "NDArray[np.int64]") -> Sequence[str]:
+    """Return some of the texts, in a list or in a file as `kept` has it."""
+    if isinstance(texts, Texts) and scratch.is_long(len(rows)):
+        return texts.take(rows)
+    return kept(texts[row] for row in rows.tolist())
+
+
 def alphabetical(texts: Sequence[str]) -> "NDArray[np.int64]":
     """Return the rows of texts in the order of their keys, which differ; those of a long log are in a file.
 
@@ -145,6 +163,15 @@ def alphabetical(texts: Sequence[str]) -> "NDArray[np.int64]":
     [1, 0]
     """
     if len(texts) > _RUN:
-        return Texts.of(map(key, texts)).order()
+        return Texts.of(_keys_of(texts)).order()
     keys = [key(text) for text in texts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+
+def _keys_of(texts: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(texts), _BLOCK):
+        yield from keys(list(texts[start : start + _BLOCK]))
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "surrogatepass")

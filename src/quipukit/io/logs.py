@@ -1,12 +1,12 @@
 """Query logs in files: what was asked, and how often."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quipukit.errors import FileError
-from quipukit.io.reading import Row, file_kind, read_rows, with_width
+from quipukit.io.reading import Row, empty, file_kind, line_blocks, read_rows, with_width
 from quipukit.io.tables import column_names, read_table
 
 if TYPE_CHECKING:
@@ -32,14 +32,28 @@ def read_log_file(path: Path) -> Entries:
         raise FileError(f"{path}: cannot tell the format; write one JSON object per line, and end the name in .jsonl.")
     if kind in (".jsonl", ".parquet"):
         return _from_table(path, read_table(path))
-    rows = read_rows(path)
     if kind not in (".csv", ".tsv"):
-        return (fields[0] for _, fields in with_width(path, rows, 1, "one query per line, without tabs")), None
+        return itertools.chain.from_iterable(_line_queries(path)), None
+    rows = read_rows(path)
     first = next(rows)
     header = [name.strip().lower() for name in first[1]]
     if any(name in header for name in _QUERY_COLUMNS):
         return _with_header(path, column_names(path, header))
     return _without_header(path, [first, *rows]), None
+
+
+def _line_queries(path: Path) -> Iterator[list[str]]:
+    """Yield the lines of a file that hold anything, many at a time."""
+    any_line = False
+    for first, lines in line_blocks(path):
+        filled = [line for line in lines if line and not line.isspace()]
+        any_line = any_line or bool(filled)
+        if "\t" in "".join(filled):
+            rows = ((number, line.split("\t")) for number, line in enumerate(lines, first) if line.strip())
+            filled = [fields[0] for _, fields in with_width(path, rows, 1, "one query per line, without tabs")]
+        yield filled
+    if not any_line:
+        raise empty(path)
 
 
 def read_kinds(path: Path) -> list[str] | None:
@@ -95,7 +109,9 @@ def _are_ids(first: list[str], second: list[str]) -> bool:
         return False
     if not all(any(character.isdigit() for character in cell) and cell.split() == [cell] for cell in first):
         return False
-    falling = len(first) > 1 and all(map(_is_whole, first)) and all(int(a) > int(b) for a, b in pairwise(first))
+    falling = (
+        len(first) > 1 and all(map(_is_whole, first)) and all(int(a) > int(b) for a, b in itertools.pairwise(first))
+    )
     return not falling
 
 

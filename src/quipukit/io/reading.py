@@ -3,6 +3,7 @@
 Messages name the file and the line, never its content: it may be a query.
 """
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -43,21 +44,45 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Lines end in LF or CR LF; in a file without any LF they end in CR. A CR elsewhere may be the end of a line or not,
     and is refused.
     """
+    for first, lines in line_blocks(path):
+        yield from enumerate(lines, first)
+
+
+def line_blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Iterate over the same lines many at a time, with the number of the first of them."""
     with _opened(path) as file:
         end = line_end(file.read(HEAD))
         file.seek(0)
-        for number, line in _decoded(path, file, end):
-            if end == "\r" and "\n" in line:
-                raise FileError(
-                    f"{path}, line {number}: line ends are mixed; convert them, for instance with dos2unix."
-                )
-            line = line.removesuffix(end).removesuffix("\r")
-            if "\r" in line:
-                raise FileError(
-                    f"{path}, line {number}: a carriage return inside the line; make it a line end or a space, for "
-                    "instance with tr."
-                )
-            yield number, line
+        first = 1
+        while block := file.read() if end == "\r" else file.read(HEAD) + file.readline():
+            lines = _plain_lines(block) or list(_checked_lines(path, block, end, first))
+            yield first, lines
+            first += len(lines)
+
+
+def _plain_lines(block: bytes) -> list[str] | None:
+    """Return lines that end in LF and of which no check refuses anything; None where they have to be looked at."""
+    if b"\r" in block or b"\0" in block or block.startswith(codecs.BOM_UTF8):
+        return None
+    try:
+        return block.decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _checked_lines(path: Path, block: bytes, end: str, first: int) -> Iterator[str]:
+    """Yield the lines of a block, or refuse one by its number."""
+    encoding = "utf-8-sig" if first == 1 else "utf-8"
+    for number, line in _decoded(path, io.BytesIO(block), end, encoding, first):
+        if end == "\r" and "\n" in line:
+            raise FileError(f"{path}, line {number}: line ends are mixed; convert them, for instance with dos2unix.")
+        line = line.removesuffix(end).removesuffix("\r")
+        if "\r" in line:
+            raise FileError(
+                f"{path}, line {number}: a carriage return inside the line; make it a line end or a space, for "
+                "instance with tr."
+            )
+        yield line
 
 
 def line_end(head: bytes) -> str:
@@ -76,7 +101,12 @@ def read_rows(path: Path) -> Iterator[Row]:
         any_line = True
         yield row
     if not any_line:
-        raise FileError(f"{path} is empty; write one row per line.")
+        raise empty(path)
+
+
+def empty(path: Path) -> FileError:
+    """Return what is wrong with a file that holds nothing."""
+    return FileError(f"{path} is empty; write one row per line.")
 
 
 def with_width(path: Path, rows: Iterable[Row], width: int, shape: str) -> Iterator[Row]:
@@ -159,10 +189,12 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         raise FileError(f"{path} cannot be read ({reason}); check the file.") from None
 
 
-def _decoded(path: Path, file: IO[bytes], newline: str) -> Iterator[tuple[int, str]]:
+def _decoded(
+    path: Path, file: IO[bytes], newline: str, encoding: str = "utf-8-sig", first: int = 1
+) -> Iterator[tuple[int, str]]:
     # Bytes that are not UTF-8 become lone surrogates, so that the line they stand on is known.
-    with io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=newline) as text:
-        for number, line in enumerate(text, 1):
+    with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline=newline) as text:
+        for number, line in enumerate(text, first):
             if "\0" in line:
                 raise FileError(
                     f"{path}, line {number}: a NUL byte, so this is not a text file in UTF-8; convert it, for instance "
