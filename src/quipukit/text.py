@@ -3,7 +3,7 @@
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, get_args
 
 from quipukit.deprecation import warn_deprecated
@@ -36,6 +36,14 @@ def key(text: str) -> str:
     # without that, key(key(text)) could differ from key(text).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
+
+
+def joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
+    """Return texts in UTF-8, one after the other, and the number of bytes of each."""
+    content = "".join(texts).encode("utf-8", "surrogatepass")
+    if content.isascii():  # then letters are bytes
+        return content, list(map(len, texts))
+    return content, [len(text.encode("utf-8", "surrogatepass")) for text in texts]
 
 
 def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: Tokenizer = "clean") -> list[str]:

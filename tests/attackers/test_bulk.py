@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.attackers.bulk import hashes_of, joined, keys
-from quipukit.text import key
+from quipukit.attackers.bulk import hashes_of, keys
+from quipukit.text import joined, key
 
 TEXTS = st.lists(st.text(alphabet="aB\0 \t\n\x1c\x85\u00c9\u0345\u2028\U0001f600\ud800z", max_size=8), max_size=12)
 BASE = 0x9E3779B97F4A7C15

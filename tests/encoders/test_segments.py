@@ -51,6 +51,15 @@ def test_rows_keep_their_numbers_while_others_are_added(three: Segments) -> None
     assert np.array_equal(three.matrix()[three.find(KEYS)], ROWS)
 
 
+def test_of_two_rows_with_one_key_the_last_is_found_in_however_many_parts_they_came(tmp_path: Path) -> None:
+    few = np.random.default_rng(1).integers(0, 12, (60, 1), np.uint64).repeat(2, axis=1)
+    store, last = Segments(tmp_path, 6), {}
+    for start, stop in ((0, 7), (7, 8), (8, 30), (30, 60)):
+        rows = store.append(few[start:stop], ROWS[: stop - start])
+        last.update(zip(few[start:stop, 0].tolist(), rows.tolist(), strict=True))
+        assert store.find(few).tolist() == [last.get(key, -1) for key in few[:, 0].tolist()]
+
+
 def test_half_precision(tmp_path: Path) -> None:
     half = Segments(tmp_path, 6, "float16")
     rows = half.append(KEYS, ROWS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.text import key
+from quipukit.text import joined, key
 
 # A polynomial over the bytes, modulo 2^64: keys that share a number are compared, so that it need not be a strong hash.
 _BASE = 0x9E3779B97F4A7C15
@@ -55,14 +55,6 @@ def hashes_of(texts: Sequence[str]) -> "NDArray[np.uint64]":
     totals = np.zeros(len(letters) + 1, np.uint64)
     np.cumsum(letters, out=totals[1:])
     return totals[ends] - totals[ends - sizes]
-
-
-def joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
-    """Return texts in UTF-8, one after the other, and the number of bytes of each."""
-    content = "".join(texts).encode("utf-8", "surrogatepass")
-    if content.isascii():  # then letters are bytes
-        return content, list(map(len, texts))
-    return content, [len(text.encode("utf-8", "surrogatepass")) for text in texts]
 
 
 @functools.lru_cache(maxsize=32)

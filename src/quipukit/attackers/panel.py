@@ -21,8 +21,9 @@ from quipukit.attackers.found import Found, ranked
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
-from quipukit.attackers.scorer import Scorer
+from quipukit.attackers.scorer import Asked, Elsewhere, Scorer
 from quipukit.attackers.scratch import room, stored
+from quipukit.attackers.spread import SharedLog, is_spread, lots, spread
 from quipukit.attackers.task import GROUP, Task, by_setting
 from quipukit.attackers.texts import Texts, alphabetical, chosen
 from quipukit.attackers.ties import best as best_places
@@ -122,15 +123,27 @@ class Panel:
 
     # --- what they do ---
 
-    def prepare(self, progress: Progress | None = None, names: Sequence[str] | None = None) -> None:
-        """Let attackers (all, or some by name) learn the log, unless they know it."""
-        chosen, rows = self._named(names), len(self.log)
+    def prepare(
+        self,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        """Let attackers (all, or some by name) learn the log, unless they know it.
+
+        Those that the workers of an executor score for learn it there.
+        """
+        chosen, rows = [one for one in self._named(names) if not self.is_spread(one, executor)], len(self.log)
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
                 attacker.prepare(self._known.copied(), part_of(progress, number * rows, rows, len(chosen) * rows))
                 check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
+
+    def is_spread(self, attacker: Attacker, executor: Executor | None) -> bool:
+        """Return whether an attacker scores on the workers of an executor; one that knows the log already need not."""
+        return repr(attacker.spec) not in self._prepared and is_spread(attacker, len(self.log), executor)
 
     def encode(
         self, texts: Sequence[str], progress: Progress | None = None, names: Sequence[str] | None = None
@@ -168,7 +181,7 @@ class Panel:
         executor: Executor | None = None,
     ) -> pd.DataFrame:
         """Return the ranks of a task; see `ranks`."""
-        self.prepare(names=names)
+        self.prepare(names=names, executor=executor)
         chosen = self._named(names)
         counts = self._counts(chosen, task, progress, executor)
         tables = [ranked(attacker, task, found) for attacker, found in zip(chosen, counts, strict=True)]
@@ -185,7 +198,7 @@ class Panel:
 
         Together they take hardly more than the ranks alone: both need the scores of the whole log.
         """
-        self.prepare(names=names)
+        self.prepare(names=names, executor=executor)
         ranks, guesses = [], []
         chosen = self._named(names)
         for attacker, found in zip(chosen, self._counts(chosen, task, progress, executor, guess=True), strict=True):
@@ -193,6 +206,7 @@ class Panel:
             first = found.first
             unknown = np.flatnonzero(first < 0)  # the original is not in the log, so nothing was counted
             if len(unknown):
+                self.prepare(names=[repr(attacker.spec)])
                 sent = task.sent_to(attacker, self._mechanisms)
                 first[unknown] = self._best(attacker, [sent[place] for place in unknown], 1, executor)[0][:, 0]
             texts = [self.log.texts[row] for row in first.tolist()]
@@ -261,7 +275,10 @@ class Panel:
                 found[number].better[:], found[number].tied[:] = own.counts(vectors, targets, part, executor)
         # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
         # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
-        alike = [one for one in scored if one[1].knows == "log"]
+        alike: dict[bool, list[Any]] = {False: [], True: []}  # by whether workers score for them
+        for one in scored:
+            if one[1].knows == "log":
+                alike[self.is_spread(one[1], executor)].append(one)
         rounds = [([one], max(1, len(there))) for one in scored if one[1].knows != "log"]
         done = len(chosen) - len(scored)
         places = self._places[targets].tolist()
@@ -269,10 +286,21 @@ class Panel:
             part = part_of(progress, done * len(there), len(attackers) * len(there), len(chosen) * len(there))
             done += len(attackers)
             self._scorer.count(attackers, places, step, found, part, guess)
-        if alike:
-            part = part_of(progress, done * len(there), len(alike) * len(there), len(chosen) * len(there))
-            self._scorer.count_distinct(alike, places, found, part, guess)
+        for spread_out, attackers in alike.items():
+            if attackers:
+                part = part_of(progress, done * len(there), len(attackers) * len(there), len(chosen) * len(there))
+                done += len(attackers)
+                elsewhere = self._elsewhere(executor) if spread_out and executor is not None else None
+                self._scorer.count_distinct(attackers, places, found, part, guess, elsewhere)
         return found
+
+    def _elsewhere(self, executor: Executor) -> Elsewhere:
+        log = self._shared
+
+        def count(attackers: Asked, places: Any, found: Any, progress: Progress | None, guess: bool) -> None:
+            spread(executor, log, attackers, places, self._rows, found, progress, guess)
+
+        return count
 
     def _best(
         self, attacker: Attacker, sent: Sequence[Sent], top: int, executor: Executor | None = None
@@ -298,7 +326,12 @@ class Panel:
     @functools.cached_property
     def _lots(self) -> Rows:
         """Return for every row of the attackers' log when it is its turn among rows of equal scores."""
-        return np.random.default_rng(0).permutation(len(self.log))
+        return lots(len(self.log))
+
+    @functools.cached_property
+    def _shared(self) -> SharedLog:
+        """Return the log as it travels to workers."""
+        return SharedLog(self._known.texts, self._known.counts)
 
     @functools.cached_property
     def _turns(self) -> Rows:

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import itertools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from quipukit.threads import in_threads
 Rows = NDArray[np.int64]
 # An attacker by its number, and what it sees of each set.
 Asked = Sequence[tuple[int, Attacker, Sequence[Sent]]]
+Elsewhere = Callable[[Asked, Sequence[int], Sequence[Found], Progress | None, bool], None]
 
 _REMEMBERED = 20_000  # sets of texts, with what all attackers found
 
@@ -38,14 +39,23 @@ class Scorer:
     """
 
     def __init__(self, size: int, lots: Rows, rows: Rows) -> None:
-        self._size, self._rows = size, rows
+        self.size, self._rows = size, rows
         self._counters = {False: Counter(None), True: Counter(lots)}
         self._known: dict[tuple[Any, ...], OrderedDict[bytes, list[Counted]]] = {}
 
     def count_distinct(
-        self, attackers: Asked, places: Sequence[int], found: Sequence[Found], progress: Progress | None, guess: bool
+        self,
+        attackers: Asked,
+        places: Sequence[int],
+        found: Sequence[Found],
+        progress: Progress | None,
+        guess: bool,
+        elsewhere: "Elsewhere | None" = None,
     ) -> None:
-        """Count for attackers that know the log alone: once for sets of texts that are the same."""
+        """Count for attackers that know the log alone: once for sets of texts that are the same.
+
+        ``elsewhere`` counts in place of `count`, in other processes.
+        """
         known = self._known.setdefault((guess, *(id(attacker) for _, attacker, _ in attackers)), OrderedDict())
         keys = [_key(place, [sent[i] for _, _, sent in attackers]) for i, place in enumerate(places)]
         fresh = {key: i for i, key in reversed(list(enumerate(keys))) if key not in known}
@@ -53,7 +63,11 @@ class Scorer:
         order = sorted(fresh.values(), key=lambda i: (Slots.of(attackers[0][2][i]).length, i))
         some = [(number, attacker, [sent[i] for i in order]) for number, attacker, sent in attackers]
         own = [Found.none(np.arange(len(order)), len(order)) for _ in found]
-        self.count(some, [places[i] for i in order], at_once(self._size), own, progress, guess)
+        wanted = [places[i] for i in order]
+        if elsewhere is None:
+            self.count(some, wanted, at_once(self.size), own, progress, guess)
+        else:
+            elsewhere(some, wanted, own, progress, guess)
         numbers = [number for number, _, _ in attackers]
         for at, i in enumerate(order):
             counts = ((own[number].better[at], own[number].tied[at], own[number].first[at]) for number in numbers)
@@ -75,7 +89,7 @@ class Scorer:
         guess: bool,
     ) -> None:
         """Count, ``step`` sets of texts at a time for one attacker after the other: all share what one has found."""
-        few, ahead = min(step, held(self._size)), sets_ahead(self._size) // step * step
+        few, ahead = min(step, held(self.size)), sets_ahead(self.size) // step * step
         for start in range(0, len(places), step):
             if ahead and start % ahead == 0:
                 for _, attacker, sent in attackers:
@@ -95,7 +109,7 @@ class Scorer:
                 next(some, None)  # lets it end: Bayes then says how many words it did not know
 
     def _counted(self, counter: Counter, attacker: Attacker, pair: tuple[Any, int]) -> Counted:
-        return counter.counted(attacker, pair[0], pair[1], self._size)
+        return counter.counted(attacker, pair[0], pair[1], self.size)
 
 
 def _key(place: int, sent: Sequence[Sent]) -> bytes:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers import scratch
-from quipukit.attackers.bulk import joined, keys
-from quipukit.text import key
+from quipukit.attackers.bulk import keys
+from quipukit.text import joined, key
 
 _BLOCK = 8192  # texts that are read or written at a time
 _RUN = 250_000  # texts that are sorted as objects of Python

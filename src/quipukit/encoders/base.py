@@ -100,6 +100,8 @@ def checked(texts: Sequence[str]) -> Sequence[str]:
     """Return texts that are texts: one string alone, or a missing value among them, is a mistake of the caller."""
     if isinstance(texts, str):
         raise InputError("the encoder takes a list of texts, not one text; put it into a list.")
+    if set(map(type, texts)) <= {str}:
+        return texts
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"text {number} is not a text but {type(text).__name__}; drop it or make it a string.")

@@ -73,8 +73,9 @@ class Segments:
         self._folder = folder / precision
         self._segments: list[Segment] = []
         self._names: set[str] = set()
-        self._keys: list[Keys] = []
-        self._order: Rows | None = None
+        self._new: list[Keys] = []
+        self._keys = np.empty((0, 2), np.uint64)
+        self._order = np.empty(0, np.int64)  # of the keys, without the new ones
         _remove_unfinished(self._folder)
 
     @property
@@ -102,8 +103,7 @@ class Segments:
         start = len(self)
         self._names.add(segment.name)
         self._segments.append(segment)
-        self._keys.append(keys)
-        self._order = None
+        self._new.append(keys)
         return np.arange(start, start + segment.count)
 
     def append(self, keys: Keys, vectors: Vectors) -> Rows:
@@ -114,10 +114,18 @@ class Segments:
         """Return the row of every key, -1 where there is none; of two rows with one key the last."""
         if not self._segments or not len(keys):
             return np.full(len(keys), -1, np.int64)
-        if self._order is None:
-            self._keys = [np.concatenate(self._keys)]
-            self._order = np.argsort(self._keys[0][:, 0], kind="stable")
-        return find_rows(self._keys[0], self._order, keys)
+        if self._new:
+            self._sort()
+        return find_rows(self._keys, self._order, keys)
+
+    def _sort(self) -> None:
+        """Put new keys into order, and those between the others: a long log comes in many parts."""
+        known, new = self._keys[self._order, 0], np.concatenate(self._new)
+        own = np.argsort(new[:, 0], kind="stable")
+        # After those that are equal: of two rows with one key the last is found.
+        places = np.searchsorted(known, new[own, 0], side="right")
+        self._order = np.insert(self._order, places, own + len(known))
+        self._keys, self._new = np.concatenate([self._keys, new]), []
 
     def matrix(self) -> "SegmentRows":
         """Return all rows, read where they are used."""

@@ -28,6 +28,7 @@ from quipukit.encoders.segments import SegmentRows, Segments
 from quipukit.errors import ResourceError
 from quipukit.progress import Progress, part_of
 from quipukit.secret import keyed_hash
+from quipukit.siphash import KEY_BYTES, siphash
 from quipukit.storage import cache_home
 
 if TYPE_CHECKING:
@@ -212,9 +213,15 @@ class EncodingStore:
 
 
 def keys_of(texts: Sequence[str], variant: str, key: bytes | None) -> Keys:
-    """Return the keys of texts: hashes over an encoder's variant and the text, made with a secret key."""
+    """Return the keys of texts: hashes over an encoder's variant and the text, made with a secret key.
+
+    Without one it is that of this installation. A key of one's own is that of a folder that workers share, through
+    which long logs go.
+    """
     prefix = variant.encode("utf-8", "surrogatepass")
-    start = keyed_hash(16, b"%d:" % len(prefix) + prefix, key)
+    start = keyed_hash(KEY_BYTES, b"%d:" % len(prefix) + prefix, key)
+    if key is not None:
+        return siphash(checked(texts), start.digest())
     digests = bytearray()
     for text in checked(texts):
         one = start.copy()

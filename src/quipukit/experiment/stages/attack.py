@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 _GUESSED = ["qid", "query"]
-_SETS = 256  # of texts, that attackers who score the log get at a time
+_SETS = 256  # of texts, that attackers who score the log get at a time; more where many workers do it
+_SETS_PER_SLOT = 64
 
 
 class Attack(Stage[AttackCell]):
@@ -93,6 +94,10 @@ class Attack(Stage[AttackCell]):
             if not mine:
                 continue
             attacker = panel.attackers[number]
+            if panel.is_spread(attacker, self.context.executor):
+                for cell in mine:
+                    to_score.setdefault(cell, []).append(number)
+                continue
             encodes = getattr(attacker, "encoder", None) is not None
             with timer.stage("encoding the log" if encodes else f"learning the log ({name})", "queries") as progress:
                 panel.prepare(progress, [name])
@@ -111,7 +116,7 @@ class Attack(Stage[AttackCell]):
         # A few cells at a time: attackers share what they have found, sets of texts of one length are scored together,
         # and little is lost on a stop.
         count = len(self.plan.queries)
-        few = max(1, _SETS // max(1, count))
+        few = max(1, max(_SETS, _SETS_PER_SLOT * self.context.executor.slots) // max(1, count))
         for numbers in dict.fromkeys(map(tuple, to_score.values())):
             cells = [cell for cell, chosen in to_score.items() if tuple(chosen) == numbers]
             batches = [batch[i : i + few] for batch in self.plan.batches(cells) for i in range(0, len(batch), few)]
