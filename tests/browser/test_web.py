@@ -14,7 +14,7 @@ from quipukit.web.results import OpenResult
 from quipukit.web.server import bound_socket
 from quipukit.web.service import Service
 from tests.report.results import hostile_result
-from tests.web.fakes import FakeSearch, open_results, small_guessers
+from tests.web.fakes import FakeSearch, open_results, small_log
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -46,7 +46,7 @@ def site() -> Iterator[Site]:
     def opener(engine: str, mechanism: str | None, n: int | None) -> FakeSearch:
         return FakeSearch(engine, mechanism, n, asked=running.asked)
 
-    service = Service(results, [], opener=opener, guessers=small_guessers())
+    service = Service(results, [], opener=opener, log=small_log())
     server = uvicorn.Server(uvicorn.Config(create_app(service), access_log=False, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()

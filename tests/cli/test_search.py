@@ -113,4 +113,5 @@ def test_conclusions_are_shown_with_a_log(
         command = ("search", "--engine", f"searxng+http://{server.host}", "-m", "CMP@5", "-n", "2", "--gap", "0")
         assert run(monkeypatch, f"{QUERY}\n", *command, "--log", str(tmp_path / "log.txt")) == 0
     out = capsys.readouterr().out
-    assert "what it could conclude (Words):" in out and "flights to rome" in out
+    assert "what it could conclude, knowing 3 public queries, and yours:" in out and "  Words:\n" in out
+    assert "flights to rome" in out and f"{QUERY}  <- your query" in out

@@ -8,10 +8,8 @@ from starlette.testclient import TestClient
 from quipukit.attackers.log import QueryLog
 from quipukit.errors import LimitError
 from quipukit.search.answers import Answer, Hit, Preview
-from quipukit.vectors.sources import load_vectors
 from quipukit.web.access import HEADER, Access
 from quipukit.web.app import create_app
-from quipukit.web.guessing import Guessers
 from quipukit.web.results import OpenResult
 from quipukit.web.service import Service
 from tests.example_results import make_result
@@ -60,13 +58,13 @@ def open_results() -> tuple[OpenResult, ...]:
 
 
 @functools.cache
-def small_guessers() -> Guessers:
-    return Guessers(load_vectors(), QueryLog.of(LOG))
+def small_log() -> QueryLog:
+    return QueryLog.of(LOG)
 
 
 def service(access: Access | None = None, results: bool = False, **options: object) -> Service:
     own = open_results() if results else ()
-    return Service(own, [], access, opener=FakeSearch, guessers=small_guessers(), **options)  # type: ignore[arg-type]
+    return Service(own, [], access, opener=FakeSearch, log=small_log(), **options)  # type: ignore[arg-type]
 
 
 def client(own: Service | None = None, token: bool = True, root: str = ROOT) -> TestClient:

@@ -40,7 +40,7 @@ def test_a_wrong_wish_is_told_without_the_query(wish: dict[str, object], status:
 
 def test_guesses_mark_the_true_one() -> None:
     body = client().post("/api/guesses", json={"query": "how to sell rice", "texts": ["sell rice", "how rice"]}).json()
-    assert body["log_size"] == len(LOG)
+    assert body["log_size"] == len(LOG) and not body["added"]
     for one in body["attackers"]:
         assert len(one["texts"]) == len(one["hits"]) == 10
         assert [text for text, hit in zip(one["texts"], one["hits"], strict=True) if hit] == ["how to sell rice"]
@@ -54,7 +54,7 @@ def test_who_attacks_a_cover_knows_the_groups() -> None:
     )
     wish = {"query": "how to cook rice", "texts": sent, "mechanism": "Cover", "value": 50}
     names = [one["attacker"] for one in client().post("/api/guesses", json=wish).json()["attackers"]]
-    assert names == ["Bayes", "Positional", "Words", "Lexical"]
+    assert names == ["Bayes", "Words", "Lexical", "Positional"]
     found = client().post("/api/guesses", json={"query": "x", "texts": sent, "searched": True}).json()["attackers"]
     assert len(found) == 3
 

@@ -66,6 +66,19 @@ class LogTokens:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def with_row(self, text: str) -> "LogTokens":
+        """Return the words of the log with one more query at its end; the others are not divided again.
+
+        >>> LogTokens.of(["cat food", "food"]).with_row("dog food").ids.tolist()
+        [0, 1, 1, 2, 1]
+        """
+        own = tokenize(text)
+        new = dict.fromkeys(word for word in own if word not in self.number)
+        number = {word: len(self.words) + place for place, word in enumerate(new)}
+        ids = np.append(self.ids, np.array([number.get(word, self.number.get(word)) for word in own], np.int32))
+        starts = np.append(self.starts, len(ids))
+        return LogTokens([*self.words, *new], _fixed(ids), _fixed(starts))
+
     def derived(self, key: Hashable, build: Callable[[], _T]) -> _T:
         """Return something computed from the log, computing it once for all attackers; none of them may change it."""
         if key not in self._memo:

@@ -15,6 +15,7 @@ from quipukit.terminal import visible, visible_json
 
 if TYPE_CHECKING:
     from quipukit.search.answers import Answer, Preview
+    from quipukit.search.conclusions import Conclusions
     from quipukit.search.private import PrivateSearch
 
 _SHOWN = 8  # of the texts that left
@@ -88,7 +89,7 @@ def search(
             failed = True
             say(f"quipukit: {fault}")
             continue
-        _show(answer, answer.preview, _conclusions(opened, answer.preview, log), as_json, all_texts)
+        _show(answer, answer.preview, _conclusions(opened, query, answer.preview, log), as_json, all_texts)
     if failed:
         raise typer.Exit(2)
 
@@ -178,18 +179,19 @@ def _answer(opened: "PrivateSearch", query: str, over_limit: bool) -> "Answer":
     return opened.search(query, over_limit=True)
 
 
-def _conclusions(opened: "PrivateSearch", preview: "Preview", log: str | None) -> "list[tuple[str, list[str]]] | None":
+def _conclusions(opened: "PrivateSearch", query: str, preview: "Preview", log: str | None) -> "Conclusions | None":
     if log is None:
         return None
     from quipukit.search.conclusions import conclusions
 
-    return conclusions(preview.texts, str(Path(log)) if Path(log).exists() else log, opened.mechanism)
+    known = str(Path(log)) if Path(log).exists() else log
+    return conclusions(preview.texts, known, opened.mechanism, query=query) if preview.texts else None
 
 
 def _show(
     answer: "Answer | None",
     preview: "Preview",
-    concluded: "list[tuple[str, list[str]]] | None",
+    concluded: "Conclusions | None",
     as_json: bool,
     all_texts: bool,
 ) -> None:
@@ -199,7 +201,8 @@ def _show(
             content = {"hits": [asdict(hit) for hit in answer.hits], **content, "failed": answer.failed}
             content["seconds"] = round(answer.seconds, 3)
         if concluded is not None:
-            content["conclusions"] = dict(concluded)
+            content["conclusions"] = {one.attacker: list(one.guesses) for one in concluded.attackers}
+            content["log_size"] = concluded.log_size
         print(visible_json(json.dumps(content, ensure_ascii=False)), flush=True)
         return
     if answer is not None:
@@ -210,10 +213,13 @@ def _show(
         if answer.failed:
             say(f"warning: {answer.failed} of {len(preview.texts)} requests were not answered")
     _show_preview(preview, "what the engine saw" if answer is not None else "what would leave", all_texts)
-    for attacker, guesses in concluded or ():
-        print(f"\nwhat it could conclude ({attacker}):")
-        for guess in guesses:
-            print(f"  {visible(guess)}")
+    if concluded is not None:
+        yours = "and yours" if concluded.added else "yours among them"
+        print(f"\nwhat it could conclude, knowing {concluded.log_size:,} public queries, {yours}:")
+        for one in concluded.attackers:
+            print(f"  {one.attacker}:")
+            for guess, hit in zip(one.guesses, one.hits, strict=True):
+                print(f"    {visible(guess)}{'  <- your query' if hit else ''}")
     sys.stdout.flush()
 
 

@@ -1,13 +1,17 @@
 """The API: what the pages and other programs call. OpenAPI describes it at /api/openapi.json."""
 
 import math
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
 from quipukit import __version__
 from quipukit.web import models
 from quipukit.web.service import Service
+
+if TYPE_CHECKING:
+    from quipukit.search.conclusions import Conclusion
 
 _KINDS = {
     "svg": "image/svg+xml",
@@ -74,9 +78,10 @@ def api(service: Service) -> APIRouter:
             mechanism = service.searches.open(wish).mechanism
         elif request.mechanism is not None:
             mechanism = service.mechanisms.bound(request.mechanism, request.value)
-        found = service.guessers.guess(checked_query(request.query), request.texts, mechanism)
-        attackers = [models.AttackerGuesses.model_validate(_guesses(one)) for one in found]
-        return models.GuessesAnswer(log_size=len(service.guessers.log), attackers=attackers)
+        concluded = service.conclude(checked_query(request.query), request.texts, mechanism)
+        return models.GuessesAnswer(
+            log_size=concluded.log_size, added=concluded.added, attackers=_guesses(concluded.attackers)
+        )
 
     @router.post("/search")
     def search(request: models.SearchRequest) -> models.SearchAnswer:
@@ -113,8 +118,9 @@ def api(service: Service) -> APIRouter:
             query=verdict.query,
             right=verdict.right,
             lesson=verdict.lesson,
-            log_size=len(service.guessers.log),
-            attackers=[models.AttackerGuesses.model_validate(_guesses(one)) for one in verdict.attackers],
+            log_size=verdict.concluded.log_size,
+            added=verdict.concluded.added,
+            attackers=_guesses(verdict.concluded.attackers),
         )
 
     @router.get("/results")
@@ -165,8 +171,11 @@ def api(service: Service) -> APIRouter:
     return router
 
 
-def _guesses(one: Any) -> dict[str, Any]:
-    return {"attacker": one.attacker, "texts": one.texts, "hits": one.hits, "rank": one.rank}
+def _guesses(attackers: "Sequence[Conclusion]") -> list[models.AttackerGuesses]:
+    return [
+        models.AttackerGuesses(attacker=one.attacker, texts=list(one.guesses), hits=list(one.hits), rank=one.rank)
+        for one in attackers
+    ]
 
 
 def private_answer(service: Service, request: models.SearchRequest) -> models.SearchAnswer:

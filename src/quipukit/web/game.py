@@ -6,8 +6,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from random import SystemRandom
 
+from quipukit.attackers.log import QueryLog
 from quipukit.errors import InputError
-from quipukit.web.guessing import Guessers, Guesses
+from quipukit.search.conclusions import Conclusions, conclusions
 from quipukit.web.settings import Mechanisms
 from quipukit.web.tryout import variants_of
 
@@ -122,15 +123,15 @@ class Verdict:
     query: str
     right: bool
     lesson: str
-    attackers: tuple[Guesses, ...]
+    concluded: Conclusions
 
 
 class Game:
     """Deals rounds, remembers the last ones, and says how they end. Nothing leaves this process."""
 
-    def __init__(self, mechanisms: Mechanisms, guessers: Guessers, kept: int = 256) -> None:
-        """Keep the last rounds until they are answered: ``kept`` of them."""
-        self._mechanisms, self._guessers, self._kept = mechanisms, guessers, kept
+    def __init__(self, mechanisms: Mechanisms, log: QueryLog, kept: int = 256) -> None:
+        """Keep the last rounds until they are answered: ``kept`` of them. Attackers know ``log``."""
+        self._mechanisms, self._log, self._kept = mechanisms, log, kept
         self._rounds: OrderedDict[str, Round] = OrderedDict()
         self._lock = threading.Lock()
         self._lots = SystemRandom()
@@ -142,7 +143,7 @@ class Game:
         level = LEVELS[number]
         mechanism = self._mechanisms.bound(level.mechanism, level.value)
         # Without queries of its own, a level takes any that the mechanism hides among others.
-        query = self._lots.choice(level.queries or self._guessers.log.texts)
+        query = self._lots.choice(level.queries or self._log.texts)
         texts = variants_of(mechanism, query, level.n).texts
         others = dict.fromkeys(level.queries or texts)
         wrong = self._lots.sample([text for text in others if text != query], CHOICES - 1)
@@ -166,5 +167,5 @@ class Game:
         if not 0 <= choice < len(dealt.choices):
             raise InputError(f"choose one of the {len(dealt.choices)} queries, counted from 0.")
         mechanism = self._mechanisms.bound(dealt.level.mechanism, dealt.level.value)
-        guesses = self._guessers.guess(dealt.query, dealt.texts, mechanism)
-        return Verdict(dealt.query, dealt.choices[choice] == dealt.query, dealt.level.lesson, tuple(guesses))
+        concluded = conclusions(dealt.texts, self._log, mechanism, query=dealt.query)
+        return Verdict(dealt.query, dealt.choices[choice] == dealt.query, dealt.level.lesson, concluded)

@@ -77,9 +77,10 @@ class AttackerGuesses(BaseModel):
 
 
 class GuessesAnswer(BaseModel):
-    """What attackers guess who know a log of this size."""
+    """What attackers guess who know so many public queries; ``added`` says that the query is a further one."""
 
     log_size: int
+    added: bool
     attackers: list[AttackerGuesses]
 
 
@@ -234,6 +235,7 @@ class Verdict(BaseModel):
     right: bool
     lesson: str
     log_size: int
+    added: bool
     attackers: list[AttackerGuesses]
 
 

@@ -8,8 +8,10 @@ from quipukit.errors import InputError
 from quipukit.web.access import Access
 
 if TYPE_CHECKING:
+    from quipukit.attackers.log import QueryLog
+    from quipukit.mechanisms.base import Mechanism
+    from quipukit.search.conclusions import Conclusions
     from quipukit.web.game import Game
-    from quipukit.web.guessing import Guessers
     from quipukit.web.results import OpenResult
     from quipukit.web.searching import OpenSearcher, Searches
     from quipukit.web.settings import Mechanisms
@@ -28,9 +30,9 @@ class Service:
         *,
         ledger: str | None = None,
         opener: "OpenSearcher | None" = None,
-        guessers: "Guessers | None" = None,
+        log: "QueryLog | None" = None,
     ) -> None:
-        """Hold results and engines; ``opener`` and ``guessers`` replace the real ones, in tests.
+        """Hold results and engines; ``opener`` and ``log``, which attackers know, replace the real ones, in tests.
 
         ``ledger`` is the file that counts what is released; None for the usual one, "none" for memory alone.
         """
@@ -39,7 +41,7 @@ class Service:
         self.ready = False
         self._opener, self._ledger = opener, ledger
         self._lock = threading.RLock()
-        self._parts: dict[str, Any] = {} if guessers is None else {"guessers": guessers}
+        self._parts: dict[str, Any] = {} if log is None else {"log": log}
 
     def _part(self, name: str, make: Callable[[], _T]) -> _T:
         with self._lock:
@@ -56,18 +58,25 @@ class Service:
         return self._part("mechanisms", Mechanisms)
 
     @property
-    def guessers(self) -> "Guessers":
-        """Return the attackers."""
-        from quipukit.web.guessing import Guessers
+    def log(self) -> "QueryLog":
+        """Return the public log that attackers know."""
+        from quipukit.attackers.log import read_log
+        from quipukit.search.conclusions import LOG
 
-        return self._part("guessers", lambda: Guessers(self.mechanisms.vectors))
+        return self._part("log", lambda: read_log(LOG))
+
+    def conclude(self, query: str, texts: Sequence[str], mechanism: "Mechanism | None") -> "Conclusions":
+        """Return what attackers make of texts, with the query marked among their guesses."""
+        from quipukit.search.conclusions import conclusions
+
+        return conclusions(texts, self.log, mechanism, query=query)
 
     @property
     def game(self) -> "Game":
         """Return the game."""
         from quipukit.web.game import Game
 
-        return self._part("game", lambda: Game(self.mechanisms, self.guessers))
+        return self._part("game", lambda: Game(self.mechanisms, self.log))
 
     @property
     def searches(self) -> "Searches":
@@ -108,7 +117,7 @@ class Service:
 
         for name, value in (("CMP", 10.0), ("Cover", None)):
             variants_of(self.mechanisms.bound(name, value), "how does a tumor grow", 2)
-        cover = self.mechanisms.bound("Cover", None)
-        self.guessers.guess("how does a tumor grow", ["does tumor grow", "how tumor"], cover)
         self.searches.open(self.searches.wish(None, None, None, None)).start()
+        # Last, for it takes longest: the attackers learn the whole log.
+        self.conclude("how does a tumor grow", ["does tumor grow", "how tumor"], self.mechanisms.bound("Cover", None))
         self.ready = True

@@ -51,6 +51,13 @@ export function verdictOf(one) {
   return [`misses it: place ${Math.round(one.rank).toLocaleString("en-US")}`, "good"];
 }
 
+// Over how many queries, and who is not asked: whoever learns the noise of a mechanism first takes half a minute or more.
+export function amongWords(guesses) {
+  const among = `The best ten guesses of each attacker, among ${guesses.log_size.toLocaleString("en-US")} public queries${guesses.added ? " and yours" : ", yours one of them"}.`;
+  const informed = guesses.attackers.some((one) => one.attacker === "Bayes");
+  return informed || !guesses.attackers.length ? among : `${among} These answer at once; attackers that learn the mechanism first may find more.`;
+}
+
 // The strongest first, and open.
 export function showGuesses(place, attackers, mark = "your query") {
   const sorted = [...attackers].sort((one, other) => ranked(one) - ranked(other));

@@ -49,7 +49,7 @@ async function choose(place) {
     showGuesses(guesses, verdict.attackers, "the query");
     const next = make("button", { type: "button", class: "primary" }, state.round + 1 < state.rounds ? "Next round" : "What this shows");
     next.addEventListener("click", () => advance().catch(fault));
-    const who = `The attackers had to choose among ${verdict.log_size.toLocaleString("en-US")} queries, with ten guesses each:`;
+    const who = `The attackers had to choose among ${verdict.log_size.toLocaleString("en-US")} queries${verdict.added ? " and this one" : ""}, with ten guesses each:`;
     byId("verdict").replaceChildren(make("p", { class: "lesson" }, verdict.lesson), make("p", {}, next), make("p", { class: "soft" }, who), guesses);
     scoreboard();
     next.focus({ preventScroll: false });

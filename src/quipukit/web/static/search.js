@@ -1,4 +1,4 @@
-import { byId, fault, get, grouped, make, mechanismFields, options, post, say, showGuesses, showTexts, visible } from "/static/common.js";
+import { amongWords, byId, fault, get, grouped, make, mechanismFields, options, post, say, showGuesses, showTexts, visible } from "/static/common.js";
 
 // A query that came by the address bar does not stay in the address.
 if (location.search) history.replaceState(null, "", location.pathname);
@@ -41,7 +41,7 @@ async function conclude(query, texts, setting, signal) {
   }
   byId("guesses-note").textContent = "Attacking\u2026";
   const guesses = await post("/api/guesses", { query, texts, searched: true, ...setting }, signal);
-  byId("guesses-note").textContent = `The best ten guesses of each attacker, among ${guesses.log_size.toLocaleString("en-US")} public queries and yours.`;
+  byId("guesses-note").textContent = amongWords(guesses);
   showGuesses(byId("guesses"), guesses.attackers);
 }
 

@@ -1,4 +1,4 @@
-import { byId, fault, get, grouped, make, mechanismFields, post, say, showGuesses, showTexts } from "/static/common.js";
+import { amongWords, byId, fault, get, grouped, make, mechanismFields, post, say, showGuesses, showTexts } from "/static/common.js";
 import { smallPlane } from "/static/chart.js";
 
 let fields = null;
@@ -41,7 +41,7 @@ async function run() {
     byId("guesses-note").textContent = "Attacking\u2026";
     byId("guesses").replaceChildren();
     const guesses = await post("/api/guesses", { query, texts: answer.texts, mechanism: wish.mechanism, value: wish.value }, signal);
-    byId("guesses-note").textContent = `The best ten of each attacker, among ${guesses.log_size.toLocaleString("en-US")} public queries and yours.`;
+    byId("guesses-note").textContent = amongWords(guesses);
     showGuesses(byId("guesses"), guesses.attackers);
   } catch (error) {
     fault(error);
