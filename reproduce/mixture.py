@@ -18,7 +18,8 @@ from reproduce.published import ROOT
 
 PAGE = ROOT / "docs" / "frontier.md"
 LOG = ROOT.parent / "shared" / "data" / "querylog" / "queries.tsv.gz"
-# Queries of the tracks as they were published: Million Query 2008 and 2009, efficiency topics of Terabyte 2005.
+# Queries of the tracks as they were published: Million Query 2008 and 2009, efficiency topics of Terabyte 2005. A test
+# compares them with what ir_datasets counts.
 PUBLISHED = {"mq2008": 10_000, "mq2009": 40_000, "terabyte05-efficiency": 50_000}
 SHARES = (0.0, 0.2, 0.5, 1.0)  # the first two are the headline: at least, and at most
 BEGIN, END = "Mixed:", "\nOn the frontier"

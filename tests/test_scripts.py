@@ -4,6 +4,7 @@ import ast
 import gzip
 import importlib
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -75,6 +76,20 @@ def test_of_a_log_at_most_what_is_missing_was_in_the_pool_before_it(tmp_path: Pa
     log.write_bytes(gzip.compress("\n".join(["query\tsource", *rows, "c\tother"]).encode()))
     assert bounds(log) == {"mq2008": (100, 9_900, 10_000)}
     assert share_lines(bounds(log))[-1] == "| mq2008 | 100 | 10,000 | 9,900 | 1.0% |"
+
+
+def test_the_published_sizes_of_logs_are_those_that_ir_datasets_counts() -> None:
+    import ir_datasets
+
+    from reproduce.mixture import PUBLISHED
+
+    counted = json.loads((Path(ir_datasets.__file__).parent / "etc" / "metadata.json").read_text(encoding="utf-8"))
+    names = {
+        "mq2008": "gov2/trec-mq-2008",
+        "mq2009": "clueweb09/trec-mq-2009",
+        "terabyte05-efficiency": "gov2/trec-tb-2005/efficiency",
+    }
+    assert {log: counted[name]["queries"]["count"] for log, name in names.items()} == PUBLISHED
 
 
 def test_parts_of_the_sessions_page_that_were_not_run_here_stay_as_they_are() -> None:
