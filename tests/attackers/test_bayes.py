@@ -28,7 +28,7 @@ from tests.examples import slowly
 PLACES = toy.vectors()
 METRIC = ["SanText@1.5", "SanText@4", "TEM@2", "TEM(gamma=1)@3"]
 SETS = ["CusText(k=3)@2", "CusText(k=4, mapping='topk')@2", "WBB(k=1, n=4, all_tokens=True)@5"]
-CLOSED = [*METRIC, *SETS, "SanText+@2", "SanText+(p=0)@2", "SanText+(p=1)@2", "Random"]
+CLOSED = [*METRIC, *SETS, "SanText+@2", "SanText+(p=0)@2", "SanText+(p=1)@2", "Random", "RANTEXT@1.5"]
 ONE_OF_EACH = (METRIC[0], METRIC[3], SETS[0], SETS[2], "SanText+@2")
 COUNTED, EVEN = toy.COUNTS / toy.COUNTS.sum(), np.full(10, 0.1)
 
@@ -86,6 +86,7 @@ def test_nobody_beats_it_on_queries_from_its_prior(spec):
         ("SanText@4", "TEM(gamma=0.1)@4"),
         ("CusText(k=4, mapping='topk')@2", "SanText@0.1"),
         ("WBB(k=1, n=4, all_tokens=True)@5", "SanText@5"),
+        ("RANTEXT@6", "RANTEXT@0.05"),
     ],
 )
 def test_another_law_is_weaker(true, believed):
@@ -282,7 +283,7 @@ def test_small_sums():
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [("SanText@1", DistanceLaw), ("SanText+@1", DistanceLaw), ("TEM@1", DistanceLaw), ("CusText(k=3)@1", SupportLaw),
-     ("WBB(k=1, n=4)@1", SupportLaw), ("Random", Uniform), ("CMP@1", NoiseLaw), ("VickreyMhl(lam=0.5)@1", NoiseLaw)],
+     ("WBB(k=1, n=4)@1", SupportLaw), ("Random", Uniform), ("CMP@1", NoiseLaw), ("NoisyRANTEXT(k=3)@1", NoiseLaw), ("VickreyMhl(lam=0.5)@1", NoiseLaw)],
 )  # fmt: skip
 def test_every_mechanism_has_the_law_of_its_kind(spec, kind):
     laws = Laws(toy.WORDS, PLACES)
@@ -367,6 +368,7 @@ NOISY = ["CMP@6", "Mahalanobis@6", "VickreyCMP@8", "VickreyMhl@8"]
     [
         NOISY[0],
         pytest.param("TEM@2", marks=pytest.mark.heavy),
+        pytest.param("NoisyRANTEXT(k=5)@6", marks=pytest.mark.heavy),
         *slowly(*NOISY[1:], "CusText@1", "SanText@1", "WBB(all_tokens=True)@1"),
     ],
 )

@@ -9,6 +9,8 @@ from quipukit.attackers.bayes import Bayes
 from quipukit.attackers.cells import Cells, rescored
 from quipukit.attackers.logsites import LogSites
 from quipukit.errors import SpecError
+from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
+from quipukit.mechanisms.perturbation import draw_noise
 from tests.attackers import toy
 
 LINE = qk.Vectors(["a", "b", "c"], [[0.0], [1.0], [3.0]])
@@ -25,6 +27,53 @@ def test_the_cells_of_a_line_have_their_exact_probabilities(spec, law):
     found = Cells(sites, one, DRAWS).log_likelihood(np.arange(3), np.eye(3), np.array([0]))[:, 0]
     # Five standard errors of a share of 40,000 draws are .0125 at most: false alarms below 1e-5.
     assert np.exp(found) == pytest.approx(law, abs=0.0125)
+
+
+@pytest.mark.statistical
+def test_lists_around_noisy_points_have_their_exact_probabilities():
+    """Against a sum over a fine grid of noise; five standard errors of 40,000 draws: false alarms below 1e-5."""
+    one = qk.mechanism("NoisyRANTEXT(k=2)@2", vectors=LINE)
+    found = Cells(LogSites.of(one, ["a"]), one, DRAWS).log_likelihood(np.arange(3), np.eye(3), np.array([0]))[:, 0]
+    places, noise = np.array([0.0, 1.0, 3.0]), np.linspace(-40, 40, 400_001)
+
+    def law(epsilon):
+        lists = np.argsort(np.abs(places - noise[:, None]), axis=1, kind="stable")[:, :2]
+        weights = np.exp(-epsilon / 4 * places[lists])
+        density = np.exp(-epsilon / 2 * np.abs(noise))
+        weights *= (density / density.sum() / weights.sum(axis=1))[:, None]
+        return np.bincount(lists.ravel(), weights.ravel())
+
+    assert np.exp(found) == pytest.approx(law(2.0), abs=0.0125)
+    assert np.abs(np.exp(found) - law(3.0)).max() > 0.03  # a wrong twin
+
+
+@pytest.mark.parametrize("spec", ["CMP@2", "NoisyRANTEXT(k=2)@4"])
+def test_estimates_are_near_the_bayes_vulnerability(spec):
+    """Of a law that is itself simulated, 20,000 times for each word; the stand-in alone is not so near."""
+    places = toy.vectors()
+    one = qk.mechanism(spec, vectors=places)
+    law = np.array([simulated(one, word, 20_000) for word in toy.WORDS])
+    prior = np.full(10, 0.1)
+    best = (prior[:, None] * law).max(axis=0).sum()
+    attacker = Bayes(vectors=places, prior="uniform", cells=10_000)
+    attacker.prepare(toy.log())
+    guesses = [int(np.argmax(toy.scores(attacker, one, [word]))) for word in toy.WORDS]
+    assert sum(prior[guess] * law[guess, number] for number, guess in enumerate(guesses)) >= best - 0.01
+    # A wrong twin: who believes in another mechanism does worse.
+    other = qk.mechanism("CMP@0.05", vectors=places)
+    guesses = [int(np.argmax(toy.scores(attacker, other, [word]))) for word in toy.WORDS]
+    assert sum(prior[guess] * law[guess, number] for number, guess in enumerate(guesses)) < best - 0.01
+
+
+def simulated(one, word, count):
+    drawn = draw_noise(np.random.default_rng(9), count, one.vectors.dimension)
+    points = np.repeat(one.vectors.vector(word)[None].astype(np.float64), count, axis=0)
+    if isinstance(one, NoisyRANTEXT):
+        rows = one.choose(points, drawn)
+    else:
+        noisy = points + drawn.radii[:, None] / one.epsilon * drawn.directions
+        rows = np.linalg.norm(noisy[:, None] - one.vectors.matrix, axis=2).argmin(axis=1)
+    return np.bincount(rows, minlength=len(one.vectors)) / count
 
 
 def test_what_no_draw_reaches_has_the_floor():

@@ -4,14 +4,18 @@ P(y | x) is the probability that phi(x) + Z lies in the cell of y. R draws of Z,
 products of the draws with the vocabulary are computed once, and every word costs one scan of them. An output that no
 draw reached counts as 1 / (R + |V|). It is for few words: those of the best candidates by the stand-in
 (`quipukit.attackers.noiselaws`).
+
+Of NoisyRANTEXT a draw gives a list, and the probabilities of its words are known: these are what is averaged.
 """
 
 import numpy as np
 
 from quipukit.attackers.logsites import Floats, LogSites, Rows
 from quipukit.jit import numba
+from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
 from quipukit.threads import in_threads
+from quipukit.vectors.nearest import top_k
 
 _SEED = 20_240_618
 _TILE = 512
@@ -20,19 +24,22 @@ _TILE = 512
 class Cells:
     """Estimates of P(y | x) for one mechanism, by R draws."""
 
-    def __init__(self, sites: LogSites, mechanism: Perturbation, draws: int) -> None:
+    def __init__(self, sites: LogSites, mechanism: Perturbation | NoisyRANTEXT, draws: int) -> None:
         """Draw the noise, and multiply it with the vocabulary."""
         vectors = sites.vectors
         drawn = draw_noise(np.random.default_rng(_SEED), draws, vectors.dimension)
-        self._noise = (drawn.radii / mechanism.epsilon)[:, None] * mechanism.stretch(drawn.directions)
         self._coins = drawn.coins
         self._sites, self._mechanism = sites, mechanism
+        self._known: dict[int, tuple[Rows, Floats]] = {}
+        if isinstance(mechanism, NoisyRANTEXT):
+            self._noise = mechanism.noise(drawn)
+            return
+        self._noise = (drawn.radii / mechanism.epsilon)[:, None] * mechanism.stretch(drawn.directions)
         matrix = np.asarray(vectors.matrix)
         single = self._noise.astype(np.float32)
         self._products = np.concatenate(
             [single @ matrix[start : start + _TILE].T for start in range(0, len(matrix), _TILE)], axis=1
         )
-        self._known: dict[int, tuple[Rows, Floats]] = {}
 
     def log_likelihood(self, rows: Rows, counts: Floats, columns: Rows) -> Floats:
         """Return the sums of ln P over outputs (``counts``: positions x rows) for some columns."""
@@ -57,12 +64,24 @@ class Cells:
         """Return the outputs that the draws reached from a word, and how often each was."""
         vectors = self._sites.vectors
         point = self._sites.places(np.array([column]))[0]
+        if isinstance(self._mechanism, NoisyRANTEXT):
+            return self._law_of_lists(self._mechanism, point)
         offsets = (vectors.matrix @ point.astype(np.float32)) - vectors.half_norms.astype(np.float32)
         found, best = _two_best(offsets, self._products)
         noisy = ((point + self._noise) ** 2).sum(axis=1)
         distance = np.sqrt(np.maximum(noisy[:, None] - 2 * best.astype(np.float64), 0.0))
         outputs, counts = np.unique(self._mechanism.choose(found, distance, self._coins), return_counts=True)
         return outputs, counts / len(self._noise)
+
+
+    def _law_of_lists(self, mechanism: NoisyRANTEXT, point: Floats) -> tuple[Rows, Floats]:
+        """Return the words of all lists, and the mean of their probabilities."""
+        vectors = self._sites.vectors
+        lists = top_k(vectors.matrix, vectors.half_norms, point + self._noise, min(mechanism.k, len(vectors)))
+        weights = mechanism.list_weights(lists, point[None])
+        weights /= weights.sum(axis=1, keepdims=True) * len(lists)
+        outputs, places = np.unique(lists, return_inverse=True)
+        return outputs, np.bincount(places.ravel(), weights.ravel())
 
 
 @numba.njit(nogil=True, cache=True)

@@ -87,7 +87,7 @@ class Normalizers:
         for left in range(0, len(matrix), _TILE):
             tile = matrix[left : left + _TILE]
             squares = room[: len(points) * len(tile)].reshape(len(points), len(tile))
-            _fill_squares(squares, singles, tile, half, half_norms[left : left + _TILE], points)
+            fill_squares(squares, singles, tile, half, half_norms[left : left + _TILE], points)
             distances: Singles | None = None
             for number, one in enumerate(wanted):
                 few = _below(squares, one.gamma) if np.isfinite(one.gamma) and not one.first else None
@@ -109,7 +109,7 @@ class Normalizers:
         return sums
 
 
-def _fill_squares(
+def fill_squares(
     squares: Singles, singles: Singles, tile: Singles, half: Floats, halves: Floats, points: Floats
 ) -> None:
     """Compute squared distances by a float32 product; of near words, where it leaves too few digits, by differences."""
@@ -159,7 +159,7 @@ class DistanceLaw(WordLaw):
         """Return the sums of ln P; for SanText+ also the outputs that the law rules out."""
         drawn, points = rows[rows >= self._first], self.sites.shared_places(columns)
         key = ("distances", drawn.tobytes(), columns.tobytes())
-        distances = self.sites.shared(key, lambda: self._distances(drawn, columns, points))
+        distances = self.sites.shared(key, lambda: distances_of(self.sites, drawn, columns, points))
         return self._of_log_weights(self._log_weights(distances), rows, counts, columns)
 
     def tables(self, several: "Sequence[tuple[Observed, Rows]]") -> list[Table]:
@@ -175,7 +175,7 @@ class DistanceLaw(WordLaw):
 
             def part(start: int, words: Rows = words, weights: Floats = weights) -> None:
                 span = slice(start, start + _TILE)
-                distances = self._distances(words, here[span], self.sites.places(here[span]))
+                distances = distances_of(self.sites, words, here[span], self.sites.places(here[span]))
                 weights[:, span] = self._log_weights(distances)
 
             in_threads(part, range(0, len(here), _TILE))
@@ -222,20 +222,20 @@ class DistanceLaw(WordLaw):
         target = likelihood if np.isfinite(log_p) else violations
         target[:, where] += times[:, where] * (log_p if np.isfinite(log_p) else 1.0)
 
-    def _distances(self, rows: Rows, columns: Rows, points: Floats) -> Floats:
-        """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64."""
-        words = self.sites.vectors.matrix[rows].astype(np.float64)
-        distances = words @ points.T  # and in place from here on: it is large
-        distances *= -2
-        distances += np.einsum("ij,ij->i", words, words)[:, None]
-        distances += np.einsum("ij,ij->i", points, points)
-        np.sqrt(np.maximum(distances, 0.0, out=distances), out=distances)
-        own = self.sites.rows[columns]
-        places = np.searchsorted(rows, own)
-        same = (own >= 0) & (places < len(rows))
-        same[same] = rows[places[same]] == own[same]
-        distances[places[same], np.flatnonzero(same)] = 0.0  # which the product gives but nearly
-        return distances
+def distances_of(sites: LogSites, rows: Rows, columns: Rows, points: Floats) -> Floats:
+    """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64."""
+    words = sites.vectors.matrix[rows].astype(np.float64)
+    distances = words @ points.T  # and in place from here on: it is large
+    distances *= -2
+    distances += np.einsum("ij,ij->i", words, words)[:, None]
+    distances += np.einsum("ij,ij->i", points, points)
+    np.sqrt(np.maximum(distances, 0.0, out=distances), out=distances)
+    own = sites.rows[columns]
+    places = np.searchsorted(rows, own)
+    same = (own >= 0) & (places < len(rows))
+    same[same] = rows[places[same]] == own[same]
+    distances[places[same], np.flatnonzero(same)] = 0.0  # which the product gives but nearly
+    return np.asarray(distances, np.float64)
 
 
 def _with_few_words(seen: Sequence[Observed]) -> Iterator[list[Observed]]:

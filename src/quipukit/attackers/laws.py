@@ -12,10 +12,11 @@ import numpy as np
 from quipukit.attackers.base import KnownSetting, Sent
 from quipukit.attackers.distancelaws import DistanceLaw, Normalizers, Weights
 from quipukit.attackers.logsites import Floats, LogSites, Observed
-from quipukit.attackers.noiselaws import NoiseLaw, Responses
+from quipukit.attackers.noiselaws import NoiseLaw, Noisy, Responses
 from quipukit.attackers.poollaws import PoolNoiseLaw
 from quipukit.attackers.poollaws import prepare as prepare_pools
 from quipukit.attackers.positionlaws import PositionLaw
+from quipukit.attackers.radiuslaws import RadiusLaw, RadiusSums
 from quipukit.attackers.supports import Neighborhoods, SupportLaw
 from quipukit.attackers.tables import Uniform, WordLaw
 from quipukit.errors import NoClosedForm, QuipukitError
@@ -25,8 +26,10 @@ from quipukit.mechanisms.contextual import ContextualCMP, ContextualMhl
 from quipukit.mechanisms.custext import CusText
 from quipukit.mechanisms.diffractor import Diffractor
 from quipukit.mechanisms.identity import Identity
+from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
 from quipukit.mechanisms.perturbation import Perturbation
 from quipukit.mechanisms.random import Random
+from quipukit.mechanisms.rantext import RANTEXT
 from quipukit.mechanisms.sampling import Sampling
 from quipukit.mechanisms.santext import SanText
 from quipukit.mechanisms.tem import TEM
@@ -51,6 +54,7 @@ class Laws:
         self._normalizers: dict[int, Normalizers] = {}
         self._neighborhoods: dict[Hashable, Neighborhoods] = {}
         self._responses: dict[int, Responses] = {}
+        self._radius_sums: dict[int, RadiusSums] = {}
         self._laws: dict[Hashable, WordLaw | None] = {}
         self._query_laws: dict[
             Hashable, tuple[Mechanism, QueryLaw | None]
@@ -69,11 +73,15 @@ class Laws:
     def prepare(self, mechanisms: Sequence[Mechanism]) -> None:
         """Compute at once what many settings need."""
         wanted: dict[int, tuple[Normalizers, list[Weights]]] = {}
-        noisy: dict[int, tuple[Responses, list[Perturbation]]] = {}
+        noisy: dict[int, tuple[Responses, list[Noisy]]] = {}
+        in_radii: dict[int, tuple[RadiusSums, list[RANTEXT]]] = {}
         for one in (each.one_word() for each in mechanisms):
-            if isinstance(one, Perturbation):
+            if isinstance(one, Perturbation) or type(one) is NoisyRANTEXT:
                 responses = self._responses_of(self.sites(one))
                 noisy.setdefault(id(responses), (responses, []))[1].append(one)
+            if isinstance(one, RANTEXT) and self._has_radius_law(one):
+                sums = self._radius_sums_of(self.sites(one))
+                in_radii.setdefault(id(sums), (sums, []))[1].append(one)
             weights = Weights.of(one)
             if weights is not None and isinstance(one, WordMechanism):
                 normalizers = self._normalizers_of(self.sites(one))
@@ -82,6 +90,8 @@ class Laws:
             normalizers.compute(several)
         for responses, those in noisy.values():
             responses.compute(those)
+        for sums, of_radii in in_radii.values():
+            sums.compute(of_radii)
         prepare_pools([one for one in mechanisms if isinstance(one, ContextualCMP) and _is_contextual(one)])
         for kind in dict.fromkeys(type(one) for one in mechanisms):
             kind.prepare_query_laws([one for one in mechanisms if type(one) is kind], self._texts)
@@ -90,6 +100,17 @@ class Laws:
         if id(sites) not in self._responses:
             self._responses[id(sites)] = Responses(sites)
         return self._responses[id(sites)]
+
+    def _radius_sums_of(self, sites: LogSites) -> RadiusSums:
+        return self._radius_sums.setdefault(id(sites), RadiusSums(sites))
+
+    def _has_radius_law(self, mechanism: RANTEXT) -> bool:
+        """Return whether the law is that of `RadiusLaw`: a small vocabulary has an exact one, as any sampling has."""
+        return (
+            type(mechanism) is RANTEXT
+            and not SupportLaw.fits(self.sites(mechanism), mechanism)
+            and RadiusLaw.fits(mechanism)
+        )
 
     def _normalizers_of(self, sites: LogSites) -> Normalizers:
         return self._normalizers.setdefault(id(sites), Normalizers(sites))
@@ -134,8 +155,10 @@ class Laws:
             return Uniform(sites)
         if type(mechanism) is Diffractor:
             return PositionLaw(sites, mechanism)
-        if isinstance(mechanism, Perturbation):
+        if isinstance(mechanism, Perturbation) or type(mechanism) is NoisyRANTEXT:
             return NoiseLaw(sites, mechanism, self._responses_of(sites))
+        if isinstance(mechanism, RANTEXT) and self._has_radius_law(mechanism):
+            return RadiusLaw(sites, mechanism, self._radius_sums_of(sites))
         if isinstance(mechanism, Sampling) and SupportLaw.fits(sites, mechanism):
             return SupportLaw(sites, mechanism, self._neighborhoods_of(sites, mechanism))
         return None

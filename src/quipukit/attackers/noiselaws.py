@@ -1,11 +1,13 @@
-"""A stand-in for the law of CMP, Mahalanobis and the Vickrey variants, which has no closed form.
+"""A stand-in for the law of CMP, Mahalanobis, the Vickrey variants and NoisyRANTEXT, which has no closed form.
 
 The word y that comes out lies near phi(x) + Z. Taken as a vector, its mean follows phi(x) linearly to first order, and
 the sum over N texts is nearly Gaussian: ln P(y | x) is taken for the density of N(b + A (phi(x) - c), C) at phi(y).
 The response A, the covariance C and the centers b and c come from a simulation of the mechanism on words of the log;
 A and C are diagonal in the principal directions of what comes out. In each direction A is the slope of the output on
 the noisy point. It is far below 1 where the noise is large: outputs then lie at the edge of the vocabulary, whatever
-was asked, and only their mean moves a little towards the word.
+was asked, and only their mean moves a little towards the word. What NoisyRANTEXT sends follows the word in two ways,
+through the noisy point and through the draw from the list around it: there A is the slope on the word itself, the noise
+being held fixed.
 """
 
 import functools
@@ -16,9 +18,12 @@ import numpy as np
 
 from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
 from quipukit.attackers.tables import Table, WordLaw, columns_of_any
+from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
 from quipukit.threads import in_threads
 from quipukit.vectors.nearest import nearest_two
+
+Noisy = Perturbation | NoisyRANTEXT
 
 _DRAWS = 12_288
 _CHUNK = 2048
@@ -64,16 +69,19 @@ class Responses:
         self._vectors = vectors
         self._known: dict[Hashable, Response] = {}
 
-    def of(self, mechanism: Perturbation) -> Response:
+    def of(self, mechanism: Noisy) -> Response:
         """Return the response of a mechanism."""
         self.compute([mechanism])
         return self._known[_key(mechanism)]
 
-    def compute(self, wanted: Sequence[Perturbation]) -> None:
+    def compute(self, wanted: Sequence[Noisy]) -> None:
         """Simulate the mechanisms that are not known, those with the same noise at once."""
         groups: dict[Hashable, dict[Hashable, Perturbation]] = {}
         for one in wanted:
-            if _key(one) not in self._known:
+            if isinstance(one, NoisyRANTEXT):
+                if _key(one) not in self._known:
+                    self._known[_key(one)] = self._fitted(*self._simulated_lists(one), of_word=True)
+            elif _key(one) not in self._known:
                 groups.setdefault((type(one).stretch, one.noise_family), {})[_key(one)] = one
         for group in groups.values():
             outputs, noise = self._simulated(list(group.values()))
@@ -105,21 +113,38 @@ class Responses:
             noise.append(drawn.radii[:, None] * directions)
         return [np.concatenate(rows) for rows in outputs], np.concatenate(noise)
 
-    def _fitted(self, outputs: Rows, noise: Floats) -> Response:
+    def _simulated_lists(self, one: NoisyRANTEXT) -> tuple[Rows, Floats]:
+        """Return the row that the mechanism sends for every word, and the noise of its list."""
+        rows, noise = [], []
+        rng = np.random.default_rng(_SEED)
+        for start in range(0, _DRAWS, _CHUNK):
+            points = self._vectors.matrix[self._words[start : start + _CHUNK]].astype(np.float64)
+            drawn = draw_noise(rng, len(points), self._vectors.dimension)
+            rows.append(one.choose(points, drawn))
+            noise.append(one.noise(drawn))
+        return np.concatenate(rows), np.concatenate(noise)
+
+    def _fitted(self, outputs: Rows, noise: Floats, of_word: bool = False) -> Response:
         inputs, sent = (self._vectors.matrix[rows].astype(np.float64) for rows in (self._words, outputs))
         b, c = sent.mean(axis=0), inputs.mean(axis=0)
         variances, axes = np.linalg.eigh((sent - b).T @ (sent - b) / len(sent))
         y, x, z = (sent - b) @ axes, (inputs - c) @ axes, noise @ axes
-        point = x + z
-        spread = (point**2).sum(axis=0)
-        slope = np.divide((y * point).sum(axis=0), spread, out=np.zeros_like(spread), where=spread > 0)
-        slope = np.clip(slope, 0.0, 1.0)
+        slope = np.clip(_slopes(y, x, z) if of_word else _slopes(y, x + z), 0.0, 1.0)
         left = ((y - slope * x) ** 2).mean(axis=0)
         ridge = _RIDGE * left.mean() + _LEAST * variances.clip(0).mean()
         spreads = left + (ridge or 1.0)
         root = axes / np.sqrt(spreads)
         wide = np.maximum(variances / spreads, 1.0)
         return Response(b, c, root, root * slope, _log_marginal(outputs, len(self._vectors)), wide)
+
+
+def _slopes(y: Floats, x: Floats, held: Floats | None = None) -> Floats:
+    """Return the slopes of y on x, column by column; beside another cause of y, where one is given."""
+    xx, xy = (x * x).sum(axis=0), (x * y).sum(axis=0)
+    if held is not None:
+        zz, xz, zy = ((held * other).sum(axis=0) for other in (held, x, y))
+        xx, xy = xx * zz - xz**2, xy * zz - zy * xz
+    return np.divide(xy, xx, out=np.zeros_like(xx), where=xx > 0)
 
 
 def _log_marginal(outputs: Rows, words: int) -> Floats:
@@ -129,7 +154,7 @@ def _log_marginal(outputs: Rows, words: int) -> Floats:
     return np.asarray(np.log((1 - unseen) * counts / len(outputs) + unseen / words), np.float64)
 
 
-def _key(mechanism: Perturbation) -> Hashable:
+def _key(mechanism: Noisy) -> Hashable:
     return (type(mechanism), mechanism.spec)
 
 
@@ -139,7 +164,7 @@ class NoiseLaw(WordLaw):
     together = "any"  # one product with the places of the log, instead of a copy of the places for every set of texts
     normalized = False
 
-    def __init__(self, sites: LogSites, mechanism: Perturbation, responses: Responses) -> None:
+    def __init__(self, sites: LogSites, mechanism: Noisy, responses: Responses) -> None:
         """Take the response of the mechanism, and what it costs each column."""
         super().__init__(sites)
         self.mechanism = mechanism

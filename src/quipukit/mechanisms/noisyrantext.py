@@ -68,15 +68,24 @@ class NoisyRANTEXT(WordMechanism):
     def shared_key(self) -> Hashable:
         return (type(self), self.spec)
 
+    def noise(self, draw: NoiseDraw) -> Floats:
+        """Return the noise of the points that lists are drawn around."""
+        vectors: Floats = (2 * draw.radii / self.epsilon)[:, None] * draw.directions
+        return vectors
+
+    def list_weights(self, lists: Rows, points: Floats) -> Floats:
+        """Return the weight of every word of a list, which falls with its distance from the word itself."""
+        away = np.linalg.norm(self.vectors.matrix[lists].astype(np.float64) - points[:, None], axis=2)
+        weights: Floats = np.exp(-self.epsilon / 4 * (away - away.min(axis=1, keepdims=True)))
+        return weights
+
     def choose(self, points: Floats, draw: NoiseDraw) -> Rows:
         """Return a row for each point: its list around a noisy point, and a word from that."""
         from quipukit.vectors.nearest import top_k
 
         vectors = self.vectors
-        noisy = points + (2 * draw.radii / self.epsilon)[:, None] * draw.directions
-        lists = top_k(vectors.matrix, vectors.half_norms, noisy, min(self.k, len(vectors)))
-        away = np.linalg.norm(vectors.matrix[lists].astype(np.float64) - points[:, None], axis=2)
-        weights = np.cumsum(np.exp(-self.epsilon / 4 * (away - away.min(axis=1, keepdims=True))), axis=1)
+        lists = top_k(vectors.matrix, vectors.half_norms, points + self.noise(draw), min(self.k, len(vectors)))
+        weights = np.cumsum(self.list_weights(lists, points), axis=1)
         passed = weights <= (draw.coins * weights[:, -1])[:, None]
         # A product of a coin just below 1 can round up to the total: then the last word with weight is meant.
         last = (weights < weights[:, -1:]).sum(axis=1)

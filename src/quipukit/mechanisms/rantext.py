@@ -97,6 +97,12 @@ class RANTEXT(ExponentialSampling):
             positions[own] = invert(self._within(near, radii[number]), share[own])
         return near.rows[positions].reshape(uniforms.shape)
 
+    def nearest_row(self, point: Floats) -> int:
+        """Return the word that comes out where no word lies within the radius."""
+        from quipukit.vectors.nearest import distances
+
+        return int(np.argmin(distances(self.vectors.matrix, point)))
+
     def _within(self, near: SortedRow, radius: float) -> Floats:
         """Return the weights of the words within a radius, nearest first; of the nearest one where there are none."""
         count = max(1, int(np.searchsorted(near.distances, radius, side="left")))
