@@ -283,7 +283,8 @@ def test_small_sums():
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [("SanText@1", DistanceLaw), ("SanText+@1", DistanceLaw), ("TEM@1", DistanceLaw), ("CusText(k=3)@1", SupportLaw),
-     ("WBB(k=1, n=4)@1", SupportLaw), ("Random", Uniform), ("CMP@1", NoiseLaw), ("NoisyRANTEXT(k=3)@1", NoiseLaw), ("VickreyMhl(lam=0.5)@1", NoiseLaw)],
+     ("WBB(k=1, n=4)@1", SupportLaw), ("Random", Uniform), ("CMP@1", NoiseLaw),
+     ("NoisyRANTEXT(k=3)@1", NoiseLaw), ("VickreyMhl(lam=0.5)@1", NoiseLaw)],
 )  # fmt: skip
 def test_every_mechanism_has_the_law_of_its_kind(spec, kind):
     laws = Laws(toy.WORDS, PLACES)

@@ -5,9 +5,11 @@ import json
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import quipukit as qk
 from quipukit.cli import console
 from quipukit.cli.main import _show_warning
 from quipukit.io.tables import spreadsheet_text
@@ -97,3 +99,13 @@ def test_a_spreadsheet_shows_control_characters() -> None:
     written = spreadsheet_text(pd.DataFrame({text: [text, "a\0b"]}))
     assert_harmless(written)
     assert "cats\\x1b[31m" in written and "\\x9b2J" in written and "a\\x00b" in written
+
+
+def test_what_a_mechanism_prepares_shows_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "_QUIET_SECONDS", 0.0)
+    vectors = qk.Vectors([f"w{i}" for i in range(300)], np.random.default_rng(5).standard_normal((300, 4)))
+    console.prepare([qk.mechanism("Diffractor@1", vectors=vectors), qk.mechanism("CMP@1", vectors=vectors)])
+    shown = capsys.readouterr().err
+    assert "preparing Diffractor: " in shown and "CMP" not in shown

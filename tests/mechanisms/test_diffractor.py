@@ -237,3 +237,12 @@ def test_bayes_reaches_the_vulnerability(variant):
     success = sum(hits[f"{q}-{y}"] * prior[q] * channel[q, y] for q in range(13) for y in range(12))
     assert success == pytest.approx((prior[:, None] * channel).max(axis=0).sum(), abs=1e-9)
     assert PositionLaw.__doc__
+
+
+def test_the_list_can_be_made_beforehand_with_progress(monkeypatch):
+    reports = []
+    vectors = Vectors([f"w{i}" for i in range(300)], np.random.default_rng(5).standard_normal((300, 4)))
+    made(vectors=vectors).prepare(lambda done, total: reports.append(done / total))
+    assert reports and reports[-1] == 1
+    monkeypatch.setattr("quipukit.vectors.chaining._chained", None)  # whoever makes it again fails
+    assert len(made(vectors=vectors).obfuscate("w1 w2", 3)) == 3

@@ -40,3 +40,15 @@ def test_it_is_kept_beside_stored_vectors(tmp_path):
     assert (tmp_path / "pack" / "chain.npy").is_file()
     np.save(tmp_path / "pack" / "chain.npy", first[::-1])  # damaged: made again
     np.testing.assert_array_equal(chain(load(tmp_path / "pack")), first)
+
+
+def test_progress_rises_to_the_end_and_begins_before_the_first_neighbors_are_found(monkeypatch):
+    monkeypatch.setattr(chaining, "_BATCH", 64)
+    reports: list[tuple[float, float]] = []
+    matrix = np.random.default_rng(4).standard_normal((700, 8))
+    vectors = Vectors([f"w{i}" for i in range(700)], matrix)
+    chain(vectors, lambda done, total: reports.append((done, total)))
+    done = [one for one, _ in reports]
+    assert done == sorted(done) and reports[-1] == (700, 700) and len(reports) > 10 and 0 < done[0] < 100
+    chain(vectors, lambda done, total: reports.append((-1, 0)))
+    assert reports[-1] == (700, 700), "a list that is made is not made again"

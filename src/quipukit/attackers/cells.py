@@ -73,7 +73,6 @@ class Cells:
         outputs, counts = np.unique(self._mechanism.choose(found, distance, self._coins), return_counts=True)
         return outputs, counts / len(self._noise)
 
-
     def _law_of_lists(self, mechanism: NoisyRANTEXT, point: Floats) -> tuple[Rows, Floats]:
         """Return the words of all lists, and the mean of their probabilities."""
         vectors = self._sites.vectors
@@ -81,7 +80,7 @@ class Cells:
         weights = mechanism.list_weights(lists, point[None])
         weights /= weights.sum(axis=1, keepdims=True) * len(lists)
         outputs, places = np.unique(lists, return_inverse=True)
-        return outputs, np.bincount(places.ravel(), weights.ravel())
+        return outputs, np.bincount(places.ravel(), weights.ravel()).astype(np.float64)
 
 
 @numba.njit(nogil=True, cache=True)

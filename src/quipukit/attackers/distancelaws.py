@@ -222,6 +222,7 @@ class DistanceLaw(WordLaw):
         target = likelihood if np.isfinite(log_p) else violations
         target[:, where] += times[:, where] * (log_p if np.isfinite(log_p) else 1.0)
 
+
 def distances_of(sites: LogSites, rows: Rows, columns: Rows, points: Floats) -> Floats:
     """Return the distances of outputs (rows) to places (columns, which are at ``points``), in float64."""
     words = sites.vectors.matrix[rows].astype(np.float64)

@@ -70,7 +70,9 @@ class RadiusSums:
 
         def part(start: int) -> None:
             mine = columns[start : start + _BLOCK]
-            for (epsilon, bins), counts in zip(missing.items(), self._counts(mine, list(missing.values())), strict=True):
+            for (epsilon, bins), counts in zip(
+                missing.items(), self._counts(mine, list(missing.values())), strict=True
+            ):
                 sums = counts @ bins.weights
                 shares[epsilon][mine] = np.divide(bins.chances, sums, out=np.zeros_like(sums), where=sums > 0)
 

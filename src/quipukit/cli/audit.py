@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import print_json, print_table, print_wrapped, progress, say
+from quipukit.cli.console import prepare, print_json, print_table, print_wrapped, progress, say
 from quipukit.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def audit(
     from quipukit.obfuscation import mechanism as bind
 
     mechanisms = [bind(one, **resources) for one in specs]
+    prepare(mechanisms)
     with progress("auditing") as shown:
         outcome = audit(
             mechanisms[0] if len(mechanisms) == 1 else mechanisms,

@@ -14,6 +14,8 @@ from quipukit.terminal import visible, visible_json
 if TYPE_CHECKING:
     import pandas as pd
 
+    from quipukit.mechanisms.base import Mechanism
+
 say = terminal.say  # the other half of talking to a person
 
 _QUIET_SECONDS = 2.0
@@ -111,6 +113,13 @@ def progress(what: str) -> Iterator[Callable[[float, float], None]]:
     finally:
         if shown:
             bar.stop()
+
+
+def prepare(mechanisms: "Sequence[Mechanism]") -> None:
+    """Let mechanisms make what takes long, once, with progress of its own."""
+    for one in mechanisms:
+        with progress(f"preparing {one.name}") as show:
+            one.prepare(show)
 
 
 def _lines(what: str) -> Callable[[float, float], None]:

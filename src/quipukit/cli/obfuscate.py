@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quipukit.cli.console import plain, print_json, print_table, print_tsv, progress, say
+from quipukit.cli.console import plain, prepare, print_json, print_table, print_tsv, progress, say
 from quipukit.errors import InputError, SpecError
 from quipukit.settings import Setting
 
@@ -93,6 +93,7 @@ def obfuscate(
         with progress("dividing the pool") as show:
             resources["cover"] = load_partition(pool or BUILT_IN, partition, progress=show)
     mechanisms = bind(specs, **resources)
+    prepare(mechanisms)
     with progress("obfuscating") as show:
         done = obfuscate_with_notes(asked, mechanisms, n, seed=seed, noise=noise, progress=show)  # type: ignore[arg-type]
     table = done.table

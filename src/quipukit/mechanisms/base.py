@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from quipukit import seeds
 from quipukit.errors import InputError, NoClosedForm, SpecError
 from quipukit.guarantees import Guarantee
+from quipukit.progress import Progress
 from quipukit.registry import HidesMore
 from quipukit.specs import Option, Spec, format_value
 
@@ -193,6 +194,12 @@ class Mechanism(ABC):
         return given
 
     # --- what it does ---
+
+    def prepare(self, progress: Progress | None = None) -> None:  # noqa: B027 - most have nothing to prepare
+        """Make what takes long, once, before anything is obfuscated; without this call it is made when it is needed.
+
+        ``progress(done, total)`` is called now and then, if there is something to do.
+        """
 
     def obfuscate(self, query: str, n: int = 1, rng: np.random.Generator | None = None) -> list[str]:
         """Return n obfuscated variants of a query (fewer or none where a heuristic finds none).

@@ -14,6 +14,7 @@ from quipukit.guarantees import Guarantee, MetricDP
 from quipukit.mechanisms.base import check_choice
 from quipukit.mechanisms.sampling import ExponentialSampling, Place
 from quipukit.mechanisms.tem import far_limit
+from quipukit.progress import Progress, part_of
 from quipukit.vectors.chaining import chain
 from quipukit.vectors.store import Vectors
 
@@ -90,11 +91,20 @@ class Diffractor(ExponentialSampling):
 
     # --- the lists ---
 
+    def prepare(self, progress: Progress | None = None) -> None:
+        self._orders(progress)
+
+    def _orders(self, progress: Progress | None = None) -> list[Rows]:
+        """Return every list; they are made once, and kept with the vectors."""
+        further = [] if self.lists is None else [name.strip() for name in self.lists.split(",")]
+        parts = [part_of(progress, number, 1, 1 + len(further)) for number in range(1 + len(further))]
+        others = [_further_list(self.vectors, name, part) for name, part in zip(further, parts[1:], strict=True)]
+        return [chain(self.vectors, parts[0]), *others]
+
     @functools.cached_property
     def positions(self) -> Rows:
         """Return the position of every word (columns, as rows of the vocabulary) in every list (lines)."""
-        further = [] if self.lists is None else [name.strip() for name in self.lists.split(",")]
-        orders = [chain(self.vectors), *(_further_list(self.vectors, name) for name in further)]
+        orders = self._orders()
         positions = np.empty((len(orders), len(self.vectors)), np.int64)
         for line, order in zip(positions, orders, strict=True):
             line[order] = np.arange(len(order))
@@ -148,7 +158,7 @@ class Diffractor(ExponentialSampling):
         return far_limit(self.name, self.epsilon, self.beta, len(self.vectors))
 
 
-def _further_list(vectors: Vectors, name: str) -> Rows:
+def _further_list(vectors: Vectors, name: str, progress: Progress | None = None) -> Rows:
     """Return the list of a vocabulary by the vectors of another pack; a word that it lacks stands at its mean."""
     from quipukit.vectors.sources import load_vectors
 
@@ -157,6 +167,6 @@ def _further_list(vectors: Vectors, name: str) -> Rows:
     def build() -> Rows:
         rows = np.array([other.row(word) for word in vectors.words])
         matrix = np.where((rows >= 0)[:, None], other.matrix[rows], other.mean.astype(np.float32))
-        return chain(Vectors(list(vectors.words), matrix))
+        return chain(Vectors(list(vectors.words), matrix), progress)
 
     return vectors.derived_on_disk(f"chain-{other.fingerprint[:16]}", build)

@@ -51,6 +51,10 @@ class Obfuscate(Stage[Cell]):
 
     def compute(self, missing: Sequence[Cell]) -> Iterator[tuple[Cell, tuple[pd.DataFrame, ...] | Part]]:
         given = [cell for cell in missing if cell.setting.bound is None]
+        for one in (cell.setting.bound for cell in missing):
+            if one is not None:
+                with self.context.timer.stage_if_needed(f"preparing {one.name}", "parts") as progress:
+                    one.prepare(progress)
         with self.context.timer.stage("obfuscating") as progress:
             for cell in given:
                 assert self.plan.given is not None
