@@ -93,9 +93,9 @@ class Bayes(Attacker):
     It knows the options of the texts too: of shuffled words it takes the mean over all orders, of filled-up queries all
     lengths of a bin, and of a shared budget the part that each text got.
 
-    CMP, Mahalanobis, the Vickrey variants and NoisyRANTEXT have no closed form; a Gaussian response stands for their law. With
-    ``cells`` = R the words of the 200 best candidates get probabilities from R draws of the noise instead: slow, and
-    for comparison.
+    CMP, Mahalanobis, the Vickrey variants and NoisyRANTEXT have no closed form; a Gaussian response stands for their
+    law. With ``cells`` = R the words of the 200 best candidates get probabilities from R draws of the noise instead:
+    slow, and for comparison.
     """
 
     name = "Bayes"
