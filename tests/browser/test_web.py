@@ -1,5 +1,6 @@
 """The four views in a real browser: with and without a mouse, wide and narrow, light and dark."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,9 @@ from quipukit.web.results import OpenResult
 from quipukit.web.server import bound_socket
 from quipukit.web.service import Service
 from tests.report.results import hostile_result
+from tests.retrieval.fake_engine import Asked, Reply, sent, serving
 from tests.web.fakes import FakeSearch, open_results, small_log
+from tests.web.test_remote import address, hostile, impatient, page_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -39,21 +42,29 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    own = bound_socket("127.0.0.1", 0)
-    running = Site(own.getsockname()[1])
-    results = (*open_results(), OpenResult("hostile", hostile_result()))
+    asked: list[str] = []
 
     def opener(engine: str, mechanism: str | None, n: int | None) -> FakeSearch:
-        return FakeSearch(engine, mechanism, n, asked=running.asked)
+        return FakeSearch(engine, mechanism, n, asked=asked)
 
-    service = Service(results, [], opener=opener, log=small_log())
+    results = (*open_results(), OpenResult("hostile", hostile_result()))
+    with running(Service(results, [], opener=opener, log=small_log())) as port:
+        yield Site(port, asked)
+
+
+@contextlib.contextmanager
+def running(service: Service) -> Iterator[int]:
+    """Serve while the block lasts; give the port."""
+    own = bound_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(service), access_log=False, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
-    yield running
-    server.should_exit = True
-    thread.join(10)
-    own.close()
+    try:
+        yield own.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        own.close()
 
 
 def open_page(browser: "Browser", site: Site, width: int = 1280, scheme: Any = "light") -> "tuple[Page, list[str]]":
@@ -201,6 +212,43 @@ def test_filters(browser: "Browser", site: Site) -> None:
     assert "risk (Words, lazy)" in (page.locator("#plane svg").text_content() or "")
     assert faults == []
     page.context.close()
+
+
+def test_an_engine_over_the_network_sees_the_variants_alone_and_its_faults_are_told(browser: "Browser") -> None:
+    """One that answers, one that answers with markup and scripts, one that fails: the page shows each for what it is."""
+    answers: list[Callable[[Asked], Reply]] = [page_of]
+    service = Service((), [], opener=impatient, log=small_log())
+    with serving(lambda asked: answers[0](asked)) as engine, running(service) as port:
+        site = Site(port)
+        page, faults = open_page(browser, site)
+        page.goto(f"{site.root}/search")
+        page.wait_for_selector("#mechanism option[value=CMP]", state="attached")
+        page.select_option("#engine", "other")
+        page.fill("#other", address("searxng", engine))
+        page.select_option("#mechanism", "CMP")
+        page.fill("#value", "2")
+        page.fill("#n", "4")
+        page.fill("#query", QUERY)
+        page.click("button[type=submit]")
+        page.wait_for_selector("#guesses details")
+        listed = page.locator("#texts li").all_inner_texts()
+        assert len(listed) == 4 and {sent(one) for one in engine.asked} == set(listed)
+        assert page.locator("#hits a").first.get_attribute("href") == "https://example.org/1" and faults == []
+        answers[0] = hostile
+        page.fill("#query", f"{QUERY} fast")
+        page.click("button[type=submit]")
+        page.wait_for_selector("#hits:has-text('<img src=x onerror=alert(1)>')")
+        assert page.locator("#hits img, #hits script").count() == 0 and page.locator("#hits a").count() == 2
+        assert faults == []
+        answers[0] = lambda _: Reply({"error": QUERY}, 500)
+        page.fill("#query", f"{QUERY} slowly")
+        page.click("button[type=submit]")
+        page.wait_for_selector("#message:has-text('HTTP 500')")
+        said = page.locator("#message").inner_text()
+        assert "SearXNG at 127.0.0.1" in said and "tumor" not in said
+        # The browser itself notes that a call ended with 502; nothing else complains.
+        assert [one for one in faults if "502" not in one] == []
+        page.context.close()
 
 
 def test_another_site_can_neither_search_nor_read(browser: "Browser", site: Site) -> None:

@@ -40,6 +40,9 @@ def test_documents_as_they_are_stored_are_understood() -> None:
 
 def test_ids_and_scores_are_checked() -> None:
     assert docno_of(["7"]) == "7" and docno_of(7) == "7" and score_of("1.5") == 1.5
+    assert (
+        docno_of("a\ud800\N{GREEK SMALL LETTER ALPHA}") == "a?\N{GREEK SMALL LETTER ALPHA}"
+    )  # or no file could hold it
     for wrong in ("", None, [], ["a", "b"], 1.5):
         with pytest.raises(ValueError, match="id"):
             docno_of(wrong)

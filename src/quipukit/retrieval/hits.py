@@ -32,12 +32,15 @@ def ranking(hits: Iterable[Hit], depth: int, shows: bool = False) -> Ranking:
 
 
 def docno_of(value: Any) -> str:
-    """Return a document's id, or raise ValueError where there is none."""
+    """Return a document's id, or raise ValueError where there is none.
+
+    Halves of surrogate pairs, which JSON can hold and no file of text can, become question marks.
+    """
     if isinstance(value, list) and len(value) == 1:  # a field that may hold several values
         value = value[0]
     if not isinstance(value, (str, int)) or value == "":
         raise ValueError("an id is neither text nor a number")
-    return str(value)
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def score_of(value: Any) -> float:

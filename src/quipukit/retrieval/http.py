@@ -277,11 +277,11 @@ class _Wire:
             body = bytearray()
             for chunk in response.iter_bytes():
                 body += chunk
+                if len(body) > self._largest:
+                    raise _TooLarge
                 # httpx's own limit is for one read: an answer that drips would never end.
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("")
-                if len(body) > self._largest:
-                    raise _TooLarge
             return response, bytes(body)
         finally:
             response.close()
