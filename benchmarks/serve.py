@@ -19,7 +19,7 @@ QUESTION = "how soon is the page there, and what do 200 clients with 5,000 reque
 CLIENTS, REQUESTS = 200, 5_000
 PAGE, VARIANTS, SEARCH = (Target(limit, at_most=True) for limit in (1.0, 0.3, 1.0))
 NONE, GROWTH = Target(0, at_most=True), Target(300, at_most=True)
-_LONGEST = 120
+_LONGEST = 300
 QUERY = "how does a tumor grow"
 TOPICS = ("tumor", "income tax", "divorce", "insulin", "dog food", "soil for roses", "theft", "asthma", "salary", "flu")
 

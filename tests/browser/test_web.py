@@ -15,7 +15,7 @@ from quipukit.web.results import OpenResult
 from quipukit.web.server import bound_socket
 from quipukit.web.service import Service
 from tests.report.results import hostile_result
-from tests.retrieval.fake_engine import Asked, Reply, sent, serving
+from tests.retrieval.fake_engine import Reply, sent, serving
 from tests.web.fakes import FakeSearch, open_results, small_log
 from tests.web.test_remote import address, hostile, impatient, page_of
 
@@ -215,10 +215,9 @@ def test_filters(browser: "Browser", site: Site) -> None:
 
 
 def test_an_engine_over_the_network_sees_the_variants_alone_and_its_faults_are_told(browser: "Browser") -> None:
-    """One that answers, one that answers with markup and scripts, one that fails: the page shows each for what it is."""
-    answers: list[Callable[[Asked], Reply]] = [page_of]
+    """One that answers, one that answers with markup and scripts, one that fails: each is shown for what it is."""
     service = Service((), [], opener=impatient, log=small_log())
-    with serving(lambda asked: answers[0](asked)) as engine, running(service) as port:
+    with serving(page_of) as engine, running(service) as port:
         site = Site(port)
         page, faults = open_page(browser, site)
         page.goto(f"{site.root}/search")
@@ -234,13 +233,13 @@ def test_an_engine_over_the_network_sees_the_variants_alone_and_its_faults_are_t
         listed = page.locator("#texts li").all_inner_texts()
         assert len(listed) == 4 and {sent(one) for one in engine.asked} == set(listed)
         assert page.locator("#hits a").first.get_attribute("href") == "https://example.org/1" and faults == []
-        answers[0] = hostile
+        engine.answer = hostile
         page.fill("#query", f"{QUERY} fast")
         page.click("button[type=submit]")
         page.wait_for_selector("#hits:has-text('<img src=x onerror=alert(1)>')")
         assert page.locator("#hits img, #hits script").count() == 0 and page.locator("#hits a").count() == 2
         assert faults == []
-        answers[0] = lambda _: Reply({"error": QUERY}, 500)
+        engine.answer = lambda _: Reply({"error": QUERY}, 500)
         page.fill("#query", f"{QUERY} slowly")
         page.click("button[type=submit]")
         page.wait_for_selector("#message:has-text('HTTP 500')")
