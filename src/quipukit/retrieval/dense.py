@@ -169,7 +169,7 @@ class DenseScorer(Scorer):
         order = np.argsort(documents, kind="stable")
         in_order, scores, done = documents[order], np.empty(len(documents)), 0
         for start in range(0, len(docnos), _TEXTS):
-            texts = self._texts(docnos[start : start + _TEXTS])
+            texts = self.texts(docnos[start : start + _TEXTS])
             for positions, vectors in self.encoder.checked_pieces(texts, "document"):
                 begins, ends = (np.searchsorted(in_order, start + positions, side) for side in ("left", "right"))
                 pairs = order[_joined_ranges(begins, ends)]
@@ -180,7 +180,8 @@ class DenseScorer(Scorer):
                     progress(done, len(docnos))
         return np.split(scores, np.cumsum(sizes)[:-1])
 
-    def _texts(self, docnos: Sequence[str]) -> list[str]:
+    def texts(self, docnos: Sequence[str]) -> list[str]:
+        """Return the texts of documents, all of them or none."""
         texts = self.collection.texts(docnos)
         absent = [docno for docno in docnos if docno not in texts]
         if absent:
@@ -197,7 +198,7 @@ class DenseScorer(Scorer):
             known = self._store.lookup(np.frombuffer(b"".join(key for key in met if key), np.uint64).reshape(-1, 2))
             if known is not None:
                 return known
-        ordered = self._texts(docnos)
+        ordered = self.texts(docnos)
         encodings = self._store.ensure(ordered, "document", progress)
         for docno, key in zip(docnos, self._store.keys(ordered, "document"), strict=True):
             self._keys[docno] = key.tobytes()

@@ -14,12 +14,14 @@ from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.errors import EngineError, InputError
 from quipukit.retrieval.base import Ranking, Retriever, Scorer, Shown
+from quipukit.retrieval.dense import DenseScorer
 from quipukit.retrieval.fusion import NO_RERANKER, fused_scores
 from quipukit.retrieval.hits import shown_document
 from quipukit.retrieval.http import HttpEngine
 from quipukit.retrieval.load import is_address, load_retriever, load_scorer, refuse_address
 from quipukit.retrieval.saved import Streaming
 from quipukit.retrieval.snippets import ShownDocuments, reranker_on
+from quipukit.search.held import HeldDocuments
 
 RerankOn = Literal["text", "snippet"]
 
@@ -134,7 +136,8 @@ class SearchSystem:
     def _new_scorer(self) -> Scorer | None:
         if self.reranker == NO_RERANKER:
             return None
-        return load_scorer(self.reranker, self.collection or ShownDocuments(None, self._shown))
+        scorer = load_scorer(self.reranker, self.collection or ShownDocuments(None, self._shown))
+        return HeldDocuments(scorer) if isinstance(scorer, DenseScorer) and scorer.encoder.quick else scorer
 
 
 def open_system(

@@ -58,8 +58,11 @@ def api(service: Service) -> APIRouter:
         return [models.Mechanism(**vars(choice)) for choice in choices()]
 
     @router.post("/try")
-    def try_out(request: models.TryRequest) -> models.TryAnswer:
+    async def try_out(request: models.TryRequest) -> models.TryAnswer:
         """Return the variants of a query, what is promised, and where the setting lies in the open results."""
+        return await service.computing.run(lambda: trial_of(request))
+
+    def trial_of(request: models.TryRequest) -> models.TryAnswer:
         from quipukit.web.tryout import try_setting
 
         trial = try_setting(service.mechanisms, request.query, request.mechanism, request.value, request.n)
@@ -68,8 +71,11 @@ def api(service: Service) -> APIRouter:
         return models.TryAnswer.model_validate({**vars(trial), "places": places})
 
     @router.post("/guesses")
-    def guesses(request: models.GuessesRequest) -> models.GuessesAnswer:
+    async def guesses(request: models.GuessesRequest) -> models.GuessesAnswer:
         """Return what attackers guess from the texts that were sent."""
+        return await service.computing.run(lambda: guesses_of(request))
+
+    def guesses_of(request: models.GuessesRequest) -> models.GuessesAnswer:
         from quipukit.web.tryout import checked_query
 
         mechanism = None
@@ -84,9 +90,9 @@ def api(service: Service) -> APIRouter:
         )
 
     @router.post("/search")
-    def search(request: models.SearchRequest) -> models.SearchAnswer:
+    async def search(request: models.SearchRequest) -> models.SearchAnswer:
         """Search privately: only what the mechanism outputs leaves, and the documents are ranked here."""
-        return private_answer(service, request)
+        return await private_answer(service, request)
 
     @router.post("/session/new")
     def new_session() -> models.Done:
@@ -95,11 +101,11 @@ def api(service: Service) -> APIRouter:
         return models.Done()
 
     @router.post("/game/deal")
-    def deal(request: models.DealRequest) -> models.Deal:
+    async def deal(request: models.DealRequest) -> models.Deal:
         """Deal a round of the game."""
         from quipukit.web.game import LEVELS
 
-        dealt = service.game.deal(request.round)
+        dealt = await service.computing.run(lambda: service.game.deal(request.round))
         return models.Deal(
             id=dealt.identity,
             round=dealt.number,
@@ -111,9 +117,9 @@ def api(service: Service) -> APIRouter:
         )
 
     @router.post("/game/answer")
-    def answer(request: models.AnswerRequest) -> models.Verdict:
+    async def answer(request: models.AnswerRequest) -> models.Verdict:
         """Say how a round ends."""
-        verdict = service.game.answer(request.id, request.choice)
+        verdict = await service.computing.run(lambda: service.game.answer(request.id, request.choice))
         return models.Verdict(
             query=verdict.query,
             right=verdict.right,
@@ -178,8 +184,17 @@ def _guesses(attackers: "Sequence[Conclusion]") -> list[models.AttackerGuesses]:
     ]
 
 
-def private_answer(service: Service, request: models.SearchRequest) -> models.SearchAnswer:
+async def private_answer(service: Service, request: models.SearchRequest) -> models.SearchAnswer:
     """Search, or with ``dry_run`` say what would leave."""
+    from quipukit.web.searching import BUILT_IN
+
+    # What is on this machine computes; whoever asks an engine waits for it, and may wait for long.
+    local = (request.engine or next(iter(service.engines), BUILT_IN)) == BUILT_IN
+    workers = service.computing if local else service.waiting
+    return await workers.run(lambda: _private_answer(service, request))
+
+
+def _private_answer(service: Service, request: models.SearchRequest) -> models.SearchAnswer:
     from quipukit.web.searx import address_of
     from quipukit.web.tryout import checked_query
 

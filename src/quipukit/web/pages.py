@@ -51,25 +51,25 @@ def pages(service: Service) -> APIRouter:
         frame = {"views": VIEWS, "here": view, "token": service.access.start, "version": __version__}
         return HTMLResponse(page.render(**frame, **values))
 
-    def searched(query: str, form: str) -> Response:
-        answer = private_answer(service, models.SearchRequest(query=query, dry_run=False, over_limit=False))
+    async def searched(query: str, form: str) -> Response:
+        answer = await private_answer(service, models.SearchRequest(query=query, dry_run=False, over_limit=False))
         if form == "json":
             return JSONResponse(result_page(query, answer.hits))
         return shown("/search", "search.html", query=query, answer=answer)
 
     @router.get("/", response_class=HTMLResponse)
-    def try_view(q: Asked = None, format: Format = "html") -> Response:
+    async def try_view(q: Asked = None, format: Format = "html") -> Response:
         """Show the view Try. With a query it is a search, as at SearXNG."""
-        return searched(q, format) if q else shown("/", "try.html")
+        return await searched(q, format) if q else shown("/", "try.html")
 
     @router.get("/explore", response_class=HTMLResponse, include_in_schema=False)
     def explore_view() -> Response:
         return shown("/explore", "explore.html")
 
     @router.get("/search", response_class=HTMLResponse)
-    def search_view(q: Asked = None, format: Format = "html") -> Response:
+    async def search_view(q: Asked = None, format: Format = "html") -> Response:
         """Show the view Search; with a query its answer, as a page or in SearXNG's JSON format."""
-        return searched(q, format) if q else shown("/search", "search.html", query="", answer=None)
+        return await searched(q, format) if q else shown("/search", "search.html", query="", answer=None)
 
     @router.get("/guess", response_class=HTMLResponse, include_in_schema=False)
     def guess_view() -> Response:

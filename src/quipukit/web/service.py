@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from quipukit.errors import InputError
 from quipukit.web.access import Access
+from quipukit.web.work import COMPUTING, WAITING, Workers
 
 if TYPE_CHECKING:
     from quipukit.attackers.log import QueryLog
@@ -39,6 +40,7 @@ class Service:
         self.access = access or Access()
         self.results, self.engines = list(results), list(engines)
         self.ready = False
+        self.computing, self.waiting = Workers(COMPUTING, "computing"), Workers(WAITING, "waiting")
         self._opener, self._ledger = opener, ledger
         self._lock = threading.RLock()
         self._parts: dict[str, Any] = {} if log is None else {"log": log}
