@@ -63,3 +63,6 @@ def test_a_document_that_is_shown_with_other_words_is_read_again() -> None:
     cat, dog = held.score("kitten", ["a", "b"])
     shown["b"] = Shown("A kitten")
     assert cat > dog and held.score("kitten", ["a", "b"])[1] > cat
+    assert len(held) == 3
+    held.forget()
+    assert len(held) == 0

@@ -34,6 +34,10 @@ class FakeSearch:
     def start(self) -> None:
         """Do nothing."""
 
+    def new_session(self) -> None:
+        """Remember that it was asked for."""
+        self.asked.append("new session")
+
     def preview(self, query: str) -> Preview:
         texts = tuple(f"text {number}" for number in range(self.n or 3))
         return Preview(texts, False, False, "nothing leaves", "nothing", ("a warning",))

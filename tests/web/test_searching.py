@@ -48,6 +48,13 @@ def test_a_session_goes_on_and_few_are_kept() -> None:
         own.wish(None, None, None, 0)
 
 
+def test_a_new_session_keeps_what_was_loaded() -> None:
+    own = searches()
+    first = own.open(Wish("wordnet"))
+    own.forget()
+    assert own.open(Wish("wordnet")) is first and isinstance(first, FakeSearch) and first.asked == ["new session"]
+
+
 @pytest.mark.heavy
 def test_the_real_search_fits() -> None:
     search = private_searches("none")("wordnet", "CMP@10", 2)

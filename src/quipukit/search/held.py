@@ -10,6 +10,7 @@ from quipukit.encoders.base import pair_similarities
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Scorer
 from quipukit.retrieval.dense import DenseScorer
+from quipukit.retrieval.snippets import ShownDocuments
 
 MOST = 50_000  # documents, of about a kilobyte each
 _PART = 1024
@@ -27,10 +28,17 @@ class HeldDocuments(Scorer):
         self._scorer, self._most = scorer, most
         self.encoder, self.name = scorer.encoder, scorer.name
         self._lock = threading.Lock()
-        self._vectors: dict[str, NDArray[np.float32]] = {}  # by the text: what an engine shows of a document may change
+        # By docno; or by the text, where it is what an engine shows: that may change from answer to answer.
+        self._fixed = not isinstance(scorer.collection, ShownDocuments)
+        self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def __len__(self) -> int:
         return len(self._vectors)
+
+    def forget(self) -> None:
+        """Let go of all documents."""
+        with self._lock:
+            self._vectors = {}
 
     def score_many(
         self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
@@ -42,17 +50,19 @@ class HeldDocuments(Scorer):
         if not docnos:
             return np.empty(0)
         own = self.encoder.encode([query], "query")
-        texts, alike = self._scorer.texts(docnos), self.encoder.similarity
         # Some at a time: the comparison makes several copies, in double precision.
-        parts = (self._rows(texts[start : start + _PART]) for start in range(0, len(texts), _PART))
-        return np.concatenate([pair_similarities(own, rows, alike) for rows in parts])
+        parts = (self._rows(docnos[start : start + _PART]) for start in range(0, len(docnos), _PART))
+        return np.concatenate([pair_similarities(own, rows, self.encoder.similarity) for rows in parts])
 
-    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _rows(self, docnos: Sequence[str]) -> NDArray[np.float32]:
+        names = docnos if self._fixed else self._scorer.texts(docnos)
+        wanted = dict(zip(names, docnos, strict=True))
         with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+            new = [name for name in wanted if name not in self._vectors]
             if len(self._vectors) + len(new) > max(self._most, _PART):
-                self._vectors, new = {}, list(dict.fromkeys(texts))
-            for positions, vectors in self.encoder.checked_pieces(new, "document"):
+                self._vectors, new = {}, list(wanted)
+            texts = self._scorer.texts([wanted[name] for name in new]) if self._fixed else new
+            for positions, vectors in self.encoder.checked_pieces(texts, "document"):
                 # Copies: a row of an array would keep all of it.
                 self._vectors.update((new[place], row.copy()) for place, row in zip(positions, vectors, strict=True))
-            return np.stack([self._vectors[text] for text in texts])
+            return np.stack([self._vectors[name] for name in names])

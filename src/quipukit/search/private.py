@@ -98,6 +98,7 @@ class PrivateSearch:
             self._nodes.clear()
             self._drafts.forget()
             self._budget.forget()
+        self.system.forget()
 
     def preview(self, query: str) -> Preview:
         """Return what would leave for a query; nothing is sent, and nothing changes."""

@@ -51,11 +51,10 @@ class SearchSystem:
     reranker: str
     depth: int
     gaps: tuple[float, float] = (0.0, 0.0)
-    _shown: dict[str, Shown] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._scorer = self._new_scorer()
+        self._ranking = self._new_scorer()  # the re-ranker, and what was shown to it
 
     @property
     def name(self) -> str:
@@ -106,18 +105,17 @@ class SearchSystem:
         answers = [ranking for one in fetched for ranking in one.rankings]
         shown = {docno: own for ranking in answers for docno, own in ranking.shown.items()}
         documents = sorted({docno for ranking in answers for docno in ranking.docnos})
-        scorer = self._scorer
+        scorer, seen = self._ranking
         if scorer is None or not documents or (self.collection is None and not shown):
             fused = fused_scores([ranking.docnos for ranking in answers])
             scores = np.array([fused[docno] for docno in documents], np.float64)
         else:
             # Models with a memory of their own are asked by one thread at a time.
             with nullcontext() if getattr(getattr(scorer, "encoder", None), "quick", False) else self._lock:
-                self._shown.update(shown)
+                seen.update(shown)
                 (scores,) = scorer.score_many([(query, documents)])
-                if len(self._shown) > _MOST_SHOWN:
-                    self._shown, self._scorer = {}, None
-                    self._scorer = self._new_scorer()
+            if len(seen) > _MOST_SHOWN:
+                self._ranking = self._new_scorer()
         order = np.argsort(-scores, kind="stable")
         return Ranking([documents[place] for place in order], scores[order], shown)
 
@@ -133,11 +131,22 @@ class SearchSystem:
         texts = self.collection.texts(docnos)
         return [shown_document(texts.get(docno, docno)) for docno in docnos]
 
-    def _new_scorer(self) -> Scorer | None:
+    def forget(self) -> None:
+        """Let go of what was shown and encoded for a session."""
+        scorer, _ = self._ranking
+        if isinstance(scorer, HeldDocuments):
+            scorer.forget()
+        if self.collection is None:
+            self._ranking = self._new_scorer()
+
+    def _new_scorer(self) -> tuple[Scorer | None, dict[str, Shown]]:
+        shown: dict[str, Shown] = {}
         if self.reranker == NO_RERANKER:
-            return None
-        scorer = load_scorer(self.reranker, self.collection or ShownDocuments(None, self._shown))
-        return HeldDocuments(scorer) if isinstance(scorer, DenseScorer) and scorer.encoder.quick else scorer
+            return None, shown
+        scorer = load_scorer(self.reranker, self.collection or ShownDocuments(None, shown))
+        if isinstance(scorer, DenseScorer) and scorer.encoder.quick:
+            return HeldDocuments(scorer), shown
+        return scorer, shown
 
 
 def open_system(

@@ -31,6 +31,9 @@ class Searcher(Protocol):
     def start(self) -> None:
         """Load all that the first query would have to wait for."""
 
+    def new_session(self) -> None:
+        """Forget what was fetched."""
+
     def preview(self, query: str) -> Any:
         """Return what would leave; nothing does."""
 
@@ -104,6 +107,7 @@ class Searches:
             return self._open[wish]
 
     def forget(self) -> None:
-        """Close all searches: the next query begins a new session."""
+        """Let all searches begin a new session; what they have loaded stays."""
         with self._lock:
-            self._open.clear()
+            for searcher in self._open.values():
+                searcher.new_session()
