@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from quipukit.attackers.base import RESOURCES, Attacker, Floats, KnownLog, Sent
 from quipukit.attackers.checks import check_log_vectors, checked_scores, checked_vectors
 from quipukit.attackers.found import Found, ranked
+from quipukit.attackers.guessing import best_of_several, guess_table
 from quipukit.attackers.log import QueryLog
+from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.scorer import Asked, Elsewhere, Scorer
@@ -34,7 +36,7 @@ from quipukit.encoders.store import EncodingStore, PrivateStore
 from quipukit.encoders.stored import StoredEncoder
 from quipukit.errors import InputError
 from quipukit.executors.base import Executor
-from quipukit.frames import RANKS, SETTING
+from quipukit.frames import RANKS
 from quipukit.progress import Progress, part_of
 from quipukit.specs import Spec
 
@@ -220,6 +222,7 @@ class Panel:
         top: int = 10,
         names: Sequence[str] | None = None,
         executor: Executor | None = None,
+        progress: Progress | None = None,
     ) -> pd.DataFrame:
         """Return the best guesses: setting, attacker, qid, guess (from 1), query, similarity (the score), hit.
 
@@ -227,20 +230,15 @@ class Panel:
         """
         task = Task.of(obfuscated, queries, self.log)
         self.prepare(names=names)
-        tables = []
-        for attacker in self._named(names):
-            rows, scores = self._best(attacker, task.sent_to(attacker, self._mechanisms), top, executor)
-            count = rows.shape[1]
-            table = task.groups.loc[task.groups.index.repeat(count), list(GROUP)].reset_index(drop=True)
-            table.insert(len(SETTING), "attacker", repr(attacker.spec))
-            tables.append(
-                table.assign(
-                    guess=np.tile(np.arange(1, count + 1), len(rows)),
-                    query=[self.log.texts[row] for row in rows.ravel().tolist()],
-                    similarity=scores.ravel(),
-                    hit=rows.ravel() == np.repeat(task.targets, count),
-                )
-            )
+        tables, chosen = [], self._named(names)
+        seen = [(attacker, task.sent_to(attacker, self._mechanisms)) for attacker in chosen]
+        alike = [one for one in seen if one[0].knows == "log" and one[0].log_vectors is None]
+        step = at_once(len(self.log))
+        found = best_of_several(alike, step, functools.partial(self._best, top=top), progress) if task.texts else []
+        known = {id(attacker): best for (attacker, _), best in zip(alike, found, strict=bool(task.texts))}
+        for attacker, sent in seen:
+            rows, scores = known.get(id(attacker)) or self._best(attacker, sent, top, executor)
+            tables.append(guess_table(attacker, task, self.log, rows, scores))
         return pd.concat(tables, ignore_index=True)
 
     def _named(self, names: Sequence[str] | None) -> list[Attacker]:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from quipukit.experiment.cells import AttackCell
+from quipukit.experiment.cells import AttackCell, Cell
 from quipukit.experiment.stages.base import Context, Stage
 from quipukit.frames import SETTING
+from quipukit.progress import part_of
 
 if TYPE_CHECKING:
     from quipukit.experiment.stages.attack import Attack
@@ -35,11 +36,21 @@ class Guesses(Stage[AttackCell]):
     def compute(self, missing: Sequence[AttackCell]) -> Iterator[tuple[AttackCell, pd.DataFrame]]:
         queries, panel = self.plan.queries, self.attack.panel
         shown = queries[queries["qid"].isin(self.plan.examples)]
-        with self.context.timer.stage("guessing the examples"):
-            batches = {cell: (cell.attacker, self.plan.batch(cell.cell)) for cell in missing}
-            for part in dict.fromkeys(batches.values()):
-                some = [cell for cell in missing if batches[cell] == part]
-                sent = self.attack.sent_by([cell.cell for cell in some], set(shown["qid"]))
-                guesses = panel.guesses(sent, shown, _TOP, [panel.names[part[0]]], self.context.executor)
-                for cell in some:
-                    yield cell, cell.cell.rows_of(guesses)[_COLUMNS]
+        to_guess: dict[Cell, list[int]] = {}
+        for one in missing:
+            to_guess.setdefault(one.cell, []).append(one.attacker)
+        # All attackers together, which share what they have found.
+        parts = {cell: (self.plan.batch(cell), tuple(numbers)) for cell, numbers in to_guess.items()}
+        with self.context.timer.stage("guessing the examples", "queries") as progress:
+            done = 0
+            for part in dict.fromkeys(parts.values()):
+                cells = [cell for cell in to_guess if parts[cell] == part]
+                sent = self.attack.sent_by(cells, set(shown["qid"]))
+                names = [panel.names[number] for number in part[1]]
+                own = part_of(progress, done * len(shown), len(cells) * len(shown), len(to_guess) * len(shown))
+                done += len(cells)
+                guesses = panel.guesses(sent, shown, _TOP, names, self.context.executor, own)
+                for number, name in zip(part[1], names, strict=True):
+                    guessed = guesses[guesses["attacker"] == name]
+                    for cell in cells:
+                        yield AttackCell(number, cell), cell.rows_of(guessed)[_COLUMNS]
