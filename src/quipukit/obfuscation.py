@@ -15,6 +15,7 @@ from quipukit.executors.local import Local
 from quipukit.executors.tally import Tally
 from quipukit.frames import NOTES, OBFUSCATED, Queries, queries_frame
 from quipukit.mechanisms.base import RESOURCES, Mechanism, RootSeed, Variants, check_count, option_fields
+from quipukit.plugins import fault_of, is_ours, naming
 from quipukit.progress import Progress
 from quipukit.registry import mechanism_class, mechanism_names
 from quipukit.seeds import Noise
@@ -286,8 +287,26 @@ class _Part:
 
 
 def _obfuscate_part(part: _Part) -> list[list[Variants]]:
-    batch = type(part.members[0]).obfuscate_batch
-    return batch(part.members, part.queries, part.n, part.streams, part.tally.add)
+    first = part.members[0]
+    with naming("mechanism", first):
+        results = type(first).obfuscate_batch(part.members, part.queries, part.n, part.streams, part.tally.add)
+    if not is_ours(first):  # ours are tested
+        for one, result in zip(part.members, results, strict=True):
+            _check_variants(one, result, len(part.queries), part.n)
+    return results
+
+
+def _check_variants(one: Mechanism, result: object, queries: int, n: int) -> None:
+    """Refuse what somebody else's mechanism made, where it is not what the tables hold."""
+    if not isinstance(result, list) or len(result) != queries:
+        raise fault_of("mechanism", one, "gave no list with one Variants for every query")
+    for variants in result:
+        if not isinstance(variants, Variants):
+            raise fault_of("mechanism", one, f"gave {type(variants).__name__} in the place of Variants")
+        if not all(isinstance(text, str) for text in variants.texts):
+            raise fault_of("mechanism", one, "gave variants that are no texts")
+        if len(variants.texts) > n and not one.own_count:
+            raise fault_of("mechanism", one, f"gave {len(variants.texts)} variants where {n} were asked for")
 
 
 def _run(

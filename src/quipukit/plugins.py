@@ -18,13 +18,14 @@ A name that is taken, in any spelling, is not given again: what answers to ``cmp
 import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
-from quipukit.errors import ResourceError
+from quipukit.errors import QuipukitError, ResourceError
 
 Loader = Callable[[], Any]
+_T = TypeVar("_T")
 
 _LONGEST = 200  # characters of somebody else's message
 
@@ -85,6 +86,44 @@ def temporarily_installed(group: str, **objects: Any) -> Iterator[None]:
         yield
     finally:
         _added[group] = before
+
+
+def is_ours(one: object) -> bool:
+    """Return whether the class of an object is quipukit's own, and not that of a plugin or of the user."""
+    return type(one).__module__.partition(".")[0] == "quipukit"
+
+
+@contextlib.contextmanager
+def naming(kind: str, one: object) -> Iterator[None]:
+    """Say which object of somebody else's raised, where one does; what it says itself may quote a query, and is not.
+
+    Our own errors, raised by theirs, speak for themselves.
+    """
+    if is_ours(one):
+        yield
+        return
+    try:
+        yield
+    except (QuipukitError, Warning, MemoryError):
+        raise
+    except Exception as fault:
+        raise fault_of(kind, one, f"raised {type(fault).__name__}") from fault
+
+
+def named_each(kind: str, one: object, values: "Iterable[_T]") -> Iterator[_T]:
+    """Iterate over what an object gives, and say which object it was where that raises."""
+    with naming(kind, one):
+        yield from values
+
+
+def fault_of(kind: str, one: object, what: str) -> ResourceError:
+    """Return the error that names an object, its class and what it did wrong."""
+    cls = type(one)
+    name = getattr(one, "name", "") or cls.__name__
+    words = f"the {kind} {name!r} ({cls.__module__}:{cls.__qualname__}) {what}; repair it, or leave it out."
+    if what.startswith("raised"):
+        words += " Its own words may quote a query, and are not shown: in Python they are the cause of this error."
+    return ResourceError(words)
 
 
 def fold(name: str) -> str:

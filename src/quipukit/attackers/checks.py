@@ -33,7 +33,10 @@ def checked_vectors(attacker: Attacker, sent: Sequence[Sent]) -> Floats | None:
 
 def checked_scores(attacker: Attacker, scored: Any, rows: int) -> tuple[Floats, tuple[float, float]]:
     """Return scores in the order of the attackers' log, one for every row, and the lowest and the highest."""
-    scores = np.asarray(scored, np.float64)
+    try:
+        scores = np.asarray(scored, np.float64)
+    except (TypeError, ValueError):  # no numbers at all
+        scores = np.empty(0)
     limits = extremes(scores) if scores.shape == (rows,) else (np.nan, np.nan)
     if not np.isfinite(limits).all():
         raise InputError(

@@ -37,6 +37,7 @@ from quipukit.encoders.stored import StoredEncoder
 from quipukit.errors import InputError
 from quipukit.executors.base import Executor
 from quipukit.frames import RANKS
+from quipukit.plugins import named_each, naming
 from quipukit.progress import Progress, part_of
 from quipukit.specs import Spec
 
@@ -139,7 +140,8 @@ class Panel:
         for number, attacker in enumerate(chosen):
             if repr(attacker.spec) not in self._prepared:
                 # Of its own: what one attacker does to its log is none of the others' business.
-                attacker.prepare(self._known.copied(), part_of(progress, number * rows, rows, len(chosen) * rows))
+                with naming("attacker", attacker):
+                    attacker.prepare(self._known.copied(), part_of(progress, number * rows, rows, len(chosen) * rows))
                 check_log_vectors(attacker)
                 self._prepared.add(repr(attacker.spec))
 
@@ -310,7 +312,7 @@ class Panel:
         if vectors is not None:
             return VectorLog(attacker, self._places).best(vectors, self._turns, top, executor)
         rows, best = [], []
-        for scored in attacker.scores_of(sent):
+        for scored in named_each("attacker", attacker, attacker.scores_of(sent)):
             scores = checked_scores(attacker, scored, len(self.log))[0][self._places]
             order = best_places(scores, self._turns, top)
             rows.append(order)

@@ -20,6 +20,7 @@ from quipukit.attackers.counter import Counted, Counter
 from quipukit.attackers.found import Found
 from quipukit.attackers.recent import at_once, held
 from quipukit.attackers.wordspace import Slots
+from quipukit.plugins import named_each
 from quipukit.progress import Progress
 from quipukit.threads import in_threads
 
@@ -96,7 +97,7 @@ class Scorer:
                     attacker.expect(sent[start : start + ahead])
             for turn, (number, attacker, sent) in enumerate(attackers):
                 own = found[number]
-                some = iter(attacker.scores_of(sent[start : start + step]))
+                some = named_each("attacker", attacker, attacker.scores_of(sent[start : start + step]))
                 counting = functools.partial(self._counted, self._counters[guess], attacker)
                 for first in range(start, min(start + step, len(places)), few):
                     last = min(first + few, start + step, len(places))

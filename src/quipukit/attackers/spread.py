@@ -19,6 +19,7 @@ from quipukit.attackers.recent import at_once
 from quipukit.attackers.scorer import Scorer
 from quipukit.executors.base import Executor, slices
 from quipukit.executors.shared import Shared
+from quipukit.plugins import naming
 from quipukit.progress import Progress
 
 Rows = NDArray[np.int64]
@@ -63,7 +64,8 @@ class SharedLog(Shared):
             if names not in self._learned:
                 log = KnownLog(self._texts, self._counts)
                 for attacker in attackers:
-                    attacker.prepare(log.copied())
+                    with naming("attacker", attacker):
+                        attacker.prepare(log.copied())
                     check_log_vectors(attacker)
                 size = len(self._texts)
                 self._learned[names] = list(attackers), Scorer(size, lots(size), np.arange(size))

@@ -15,7 +15,7 @@ from quipukit.errors import InputError
 from quipukit.executors.base import Executor
 from quipukit.frames import SETTING
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from quipukit.retrieval.base import Ranking, Retriever, Scorer, scored
 from quipukit.retrieval.fusion import K, fuse
 from quipukit.retrieval.pool import search_distinct
 
@@ -56,7 +56,7 @@ class Guess:
         if self.scorer is None:
             return {text: _in_order(ranking) for text, ranking in rankings.items()}
         batches = [(text, ranking.docnos) for text, ranking in rankings.items()]
-        scores = self.scorer.score_many(batches, progress)
+        scores = scored(self.scorer, batches, progress)
         return {
             text: sorted(zip(docnos, own.tolist(), strict=True), key=lambda one: (-one[1], one[0]))
             for (text, docnos), own in zip(batches, scores, strict=True)

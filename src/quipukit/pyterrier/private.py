@@ -29,7 +29,7 @@ from quipukit.pyterrier.frames import (
     result_frame,
     source,
 )
-from quipukit.retrieval.base import Scorer
+from quipukit.retrieval.base import Scorer, scored
 from quipukit.retrieval.fusion import fuse
 from quipukit.retrieval.load import load_scorer
 from quipukit.specs import Spec
@@ -204,15 +204,15 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         bare = pooled.drop(columns=["query", "score", "rank"])
         if self._scorer is not None:
             groups = [(str(query), own) for (_, query), own in pooled.groupby(["qid", "query"], sort=False)]
-            scores = self._scorer.score_many([(query, own["docno"].tolist()) for query, own in groups])
+            scores = scored(self._scorer, [(query, own["docno"].tolist()) for query, own in groups])
             places = [place for _, own in groups for place in own.index]
             column = pd.Series([float(one) for own in scores for one in own], index=places)
             return bare.assign(score=column.reindex(bare.index).to_numpy())
         transformer: Any = self.reranker
-        scored = result_frame(transformer(pooled), f"{_WHO}: what the re-ranker returned")
-        if "score" not in scored.columns:
+        answer = result_frame(transformer(pooled), f"{_WHO}: what the re-ranker returned")
+        if "score" not in answer.columns:
             raise FrameError(f"{_WHO}: the re-ranker returned no column 'score'; it must rank documents.")
-        return bare.merge(scored[["qid", "docno", "score"]], on=["qid", "docno"])
+        return bare.merge(answer[["qid", "docno", "score"]], on=["qid", "docno"])
 
     @staticmethod
     def _document_columns(known: list[str], input_columns: list[str]) -> list[str]:

@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.plugins import fault_of, is_ours, naming
 from quipukit.progress import Progress
 
 
@@ -64,6 +66,31 @@ class Retriever(ABC):
         The caller passes distinct texts. Any text is allowed: punctuation, quotes, operators, nothing at all; a
         query in which nothing is left to search finds nothing. ``progress(done, total)`` is called now and then.
         """
+
+
+def scored(
+    scorer: "Scorer", batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
+) -> list[NDArray[np.float64]]:
+    """Return `Scorer.score_many`; of a re-ranker of somebody else's checked, with lists that are its own to change."""
+    if is_ours(scorer):
+        return scorer.score_many(batches, progress)
+    given = [(query, list(docnos)) for query, docnos in batches]
+    with naming("re-ranker", scorer):
+        scores: Any = scorer.score_many(given, progress)  # what its annotation says need not be so
+    if [(query, list(docnos)) for query, docnos in batches] != given:
+        raise fault_of("re-ranker", scorer, "changed the documents that it was given, so that its scores are of others")
+    if not isinstance(scores, list | tuple) or len(scores) != len(batches):
+        raise fault_of("re-ranker", scorer, f"gave no list of scores for each of {len(batches):,} queries")
+    checked = []
+    for (_, docnos), own in zip(batches, scores, strict=True):
+        try:
+            numbers = np.asarray(own, np.float64)
+        except (TypeError, ValueError) as fault:
+            raise fault_of("re-ranker", scorer, "gave scores that are no numbers") from fault
+        if numbers.shape != (len(docnos),) or not np.isfinite(numbers).all():
+            raise fault_of("re-ranker", scorer, f"gave no finite score for each of {len(docnos):,} documents")
+        checked.append(numbers)
+    return checked
 
 
 class Scorer(ABC):

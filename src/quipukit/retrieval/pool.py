@@ -14,6 +14,7 @@ from quipukit.executors.local import Local
 from quipukit.executors.shared import Plain
 from quipukit.executors.tally import Tally
 from quipukit.frames import OBFUSCATED, POOL, RUN, SETTING, Queries, queries_frame, with_setting
+from quipukit.plugins import fault_of, is_ours, naming
 from quipukit.progress import Progress
 from quipukit.retrieval.base import Ranking, Retriever
 from quipukit.retrieval.consent import check_consent, check_flag
@@ -90,7 +91,15 @@ def _search(part: _Part) -> list[Ranking]:
     def progress(done: float, total: float) -> None:
         part.tally.reach(len(texts) * done / max(total, 1))
 
-    return part.retriever.search(texts, part.depth, progress)
+    with naming("search system", part.retriever):
+        rankings: Any = part.retriever.search(texts, part.depth, progress)
+    if not is_ours(part.retriever) and not (
+        isinstance(rankings, list)
+        and len(rankings) == len(texts)
+        and all(isinstance(one, Ranking) and len(one.docnos) == len(one.scores) for one in rankings)
+    ):
+        raise fault_of("search system", part.retriever, f"gave no list of {len(texts):,} rankings, one for every text")
+    return list(rankings)
 
 
 def retrieve(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Scorer
+from quipukit.retrieval.base import Scorer, scored
 
 
 class RememberedScores(Scorer):
@@ -27,7 +27,7 @@ class RememberedScores(Scorer):
             wanted.setdefault(query, {}).update(dict.fromkeys(docno for docno in docnos if docno not in known))
         new = [(query, sorted(docnos)) for query, docnos in wanted.items() if docnos]
         if new:
-            for (query, docnos), scores in zip(new, self.scorer.score_many(new, progress), strict=True):
+            for (query, docnos), scores in zip(new, scored(self.scorer, new, progress), strict=True):
                 self._scores[query].update(zip(docnos, scores.tolist(), strict=True))
         return [
             np.fromiter((self._scores[query][docno] for docno in docnos), np.float64, len(docnos))

@@ -11,7 +11,7 @@ from quipukit.deprecation import warn_deprecated
 from quipukit.errors import InputError
 from quipukit.frames import POOL, QUERIES, RANKED, SETTING, with_setting
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Scorer
+from quipukit.retrieval.base import Scorer, scored
 from quipukit.retrieval.load import load_scorer
 
 
@@ -51,7 +51,7 @@ def reranked(
     for qid, docno in zip(pool["qid"].tolist(), pool["docno"].tolist(), strict=True):
         documents.setdefault(qid, {})[docno] = None
     batches = [(texts[qid], list(docnos)) for qid, docnos in documents.items()]
-    scores = scorer.score_many(batches, progress)
+    scores = scored(scorer, batches, progress)
     by_pair = {
         qid: dict(zip(docnos, score.tolist(), strict=True))
         for (qid, docnos), score in zip(documents.items(), scores, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from quipukit.covers.sticky import StickyClient
 from quipukit.errors import InputError
-from quipukit.retrieval.base import Ranking, Retriever, Scorer
+from quipukit.retrieval.base import Ranking, Retriever, Scorer, scored
 
 
 @dataclass(eq=False)
@@ -40,6 +40,6 @@ class StickySearch:
         for ranking in self.retriever.search(list(step.sends), self.depth) if step.sends else ():
             self.fetched.update(dict.fromkeys(ranking.docnos))
         documents = sorted(self.fetched)
-        (scores,) = self.reranker.score_many([(query, documents)])
+        (scores,) = scored(self.reranker, [(query, documents)])
         order = np.argsort(-scores, kind="stable")  # ties by docno
         return Ranking([documents[place] for place in order], scores[order])

@@ -13,7 +13,7 @@ import numpy as np
 from quipukit.collections.base import Collection
 from quipukit.collections.load import load_collection
 from quipukit.errors import EngineError, InputError
-from quipukit.retrieval.base import Ranking, Retriever, Scorer, Shown
+from quipukit.retrieval.base import Ranking, Retriever, Scorer, Shown, scored
 from quipukit.retrieval.dense import DenseScorer
 from quipukit.retrieval.fusion import NO_RERANKER, fused_scores
 from quipukit.retrieval.hits import shown_document
@@ -113,7 +113,7 @@ class SearchSystem:
             # Models with a memory of their own are asked by one thread at a time.
             with nullcontext() if getattr(getattr(scorer, "encoder", None), "quick", False) else self._lock:
                 seen.update(shown)
-                (scores,) = scorer.score_many([(query, documents)])
+                (scores,) = scored(scorer, [(query, documents)])
             if len(seen) > _MOST_SHOWN:
                 self._ranking = self._new_scorer()
         order = np.argsort(-scores, kind="stable")
