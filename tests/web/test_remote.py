@@ -87,9 +87,9 @@ def test_a_program_that_speaks_searxng_searches_through_an_engine_of_its_own_kin
         assert len(set(texts)) == 100 and not are_originals([SECRET], texts).any()
 
 
-def impatient(engine: str, mechanism: str | None, n: int | None) -> Searcher:
+def impatient(engine: str, mechanism: str | None, n: int | None, timeout: float = 0.4) -> Searcher:
     """Open a search that gives up soon, so that the test need not wait as a person would."""
-    soon = HttpEngine(engine, timeout=0.4, retries=0, concurrency=2, shows=True, largest=100_000)
+    soon = HttpEngine(engine, timeout=timeout, retries=0, concurrency=2, shows=True, largest=100_000)
     searcher: Searcher = PrivateSearch(soon, mechanism, n, ledger=Ledger(IN_MEMORY))
     return searcher
 
