@@ -1,10 +1,13 @@
 """The server on a real socket."""
 
+import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +16,7 @@ import pytest
 
 from quipukit.errors import InputError
 from quipukit.web.server import address_of, bound_socket
+from tests.retrieval.fake_engine import Reply, serving
 from tests.web.fakes import SECRET
 
 
@@ -61,6 +65,36 @@ def _read(address: str, server: "subprocess.Popen[bytes]") -> bytes:
             assert server.poll() is None
             time.sleep(0.1)
     raise AssertionError("the server did not start")
+
+
+@pytest.mark.heavy
+@pytest.mark.serial
+def test_ctrl_c_ends_it_at_once_while_an_engine_keeps_it_waiting() -> None:
+    """Even while it still loads: without a traceback, and without the query."""
+    query, command = "zebra crossing in utrecht", [sys.executable, "-m", "quipukit", "serve", "--no-open"]
+    with (
+        serving(lambda _: Reply({}, delay=60)) as engine,
+        subprocess.Popen([*command, "--port", "0", "--ledger", "none"], stderr=subprocess.PIPE, text=True) as server,
+    ):
+        assert server.stderr is not None
+        root, token = server.stderr.readline().split()[1], server.stderr.readline().split()[-1]
+        wish = {"query": query, "engine": f"searxng+http://{engine.host}", "mechanism": "Random", "n": 2}
+        headers = {"content-type": "application/json", "x-quipukit-token": token}
+        request = urllib.request.Request(f"{root}api/search", json.dumps(wish).encode(), headers)
+        threading.Thread(target=_asked, args=(request,), daemon=True).start()
+        limit = time.monotonic() + 90
+        while not engine.asked and time.monotonic() < limit:
+            time.sleep(0.05)
+        assert engine.asked
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 130  # two seconds of grace, and no more
+        said = server.stderr.read()
+        assert query not in said and "Traceback" not in said
+
+
+def _asked(request: urllib.request.Request) -> None:
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(request, timeout=60).read()
 
 
 @pytest.mark.parametrize(

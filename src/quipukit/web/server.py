@@ -1,7 +1,9 @@
 """Run the service: a socket of our own, uvicorn without any log of requests, a browser if wanted."""
 
 import contextlib
+import os
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from quipukit.web.access import Access
 
 PORT = 8765
 _BACKLOG = 2048
+_INTERRUPTED = 130
 
 
 def require_packages() -> None:
@@ -72,7 +75,7 @@ def serve(
         config = uvicorn.Config(
             app,  # type: ignore[arg-type]
             access_log=False,
-            log_level="error",
+            log_level="critical",  # a request that Ctrl-C cuts off is no fault to show a traceback for
             server_header=False,
             date_header=False,
             lifespan="off",
@@ -84,7 +87,20 @@ def serve(
         threading.Thread(target=_warm, args=(warm_up, say), name="warm-up", daemon=True).start()
         if browser:
             threading.Timer(0.3, webbrowser.open, [address]).start()
-        uvicorn.Server(config).run(sockets=[own])
+        try:
+            uvicorn.Server(config).run(sockets=[own])
+        except KeyboardInterrupt:
+            _leave()
+
+
+def _leave() -> None:
+    """End at once: Python would wait for threads that wait for an engine, and complain about those that still load.
+
+    What was released is on disk before it leaves, so that nothing is lost.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(_INTERRUPTED)
 
 
 def _warm(warm_up: Callable[[], None], say: Callable[[str], None]) -> None:
