@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from quipukit.jit import fixed, numba
 from quipukit.text import joined
 
-KEY_BYTES = 16
-
 
 def siphash(texts: Sequence[str], key: bytes) -> "NDArray[np.uint64]":
     """Return the hashes of texts in UTF-8, as two words each.

@@ -356,7 +356,7 @@ def test_what_is_not_an_extension_is_refused(village: Path) -> None:
             choices.pop("systems")
         with pytest.raises((InputError, qk.QuipukitError)):
             qk.evaluate(**choices)
-    with pytest.raises(InputError, match="leave out retriever= and reranker="):
+    with pytest.raises(InputError, match="leave out retriever=, reranker= and rerank_on="):
         qk.evaluate(**tiny.choices(village), retriever="bm25")
 
 

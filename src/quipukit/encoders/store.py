@@ -28,7 +28,6 @@ from quipukit.encoders.segments import SegmentRows, Segments
 from quipukit.errors import ResourceError
 from quipukit.progress import Progress, part_of
 from quipukit.secret import keyed_hash
-from quipukit.siphash import KEY_BYTES, siphash
 from quipukit.storage import cache_home
 
 if TYPE_CHECKING:
@@ -220,8 +219,10 @@ def keys_of(texts: Sequence[str], variant: str, key: bytes | None) -> Keys:
     which long logs go.
     """
     prefix = variant.encode("utf-8", "surrogatepass")
-    start = keyed_hash(KEY_BYTES, b"%d:" % len(prefix) + prefix, key)
+    start = keyed_hash(16, b"%d:" % len(prefix) + prefix, key)
     if key is not None:
+        from quipukit.siphash import siphash  # numba, which takes a second to load
+
         return siphash(checked(texts), start.digest())
     digests = bytearray()
     for text in checked(texts):

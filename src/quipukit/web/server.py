@@ -7,6 +7,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from types import FrameType
 
 from quipukit.errors import InputError, QuipukitError, ResourceError
 from quipukit.web.access import Access
@@ -87,9 +88,20 @@ def serve(
         threading.Thread(target=_warm, args=(warm_up, say), name="warm-up", daemon=True).start()
         if browser:
             threading.Timer(0.3, webbrowser.open, [address]).start()
-        try:
-            uvicorn.Server(config).run(sockets=[own])
-        except KeyboardInterrupt:
+
+        class Server(uvicorn.Server):
+            """Notes that a signal ended it: whether Python hears of it too depends on what the loop is at."""
+
+            interrupted = False
+
+            def handle_exit(self, sig: int, frame: "FrameType | None") -> None:
+                self.interrupted = True
+                super().handle_exit(sig, frame)
+
+        server = Server(config)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[own])
+        if server.interrupted:
             _leave()
 
 
