@@ -122,12 +122,14 @@ def stages(quick: bool) -> dict[str, float]:
     from quipukit.experiment.stages import text_similarity
     from quipukit.retrieval.bm25 import BM25
 
-    BM25.of(load_collection("wordnet"))  # built before, as that of 8.8 million passages would be
+    # Built before, as that of 8.8 million passages would be; and held, so that all rounds find it opened.
+    index = BM25.of(load_collection("wordnet"))
     text_similarity.similarity_encoder = lambda attacking: attacking  # what a model costs its worker is known already
     with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=Path(place) / "shared") as executor:
         idle = waiting(executor, 0.5 if quick else 5)
         _staged(Path(place) / "warm", 2, executor, idle)
         few, many = (_staged(Path(place) / str(n), n, executor, idle) for n in ((2, 3) if quick else (10, _VARIANTS)))
+    del index
     slopes = {
         (stage, unit): max(0.0, (many[stage] - few[stage]) / (many[unit] - few[unit])) for stage, unit in _UNITS.items()
     }

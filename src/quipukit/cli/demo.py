@@ -26,9 +26,8 @@ def demo(
 
     Ten queries on private matters, ten variants each, or as many as a group of Cover has; 10 documents per variant; an
     attacker with a log of 5,000 queries, in which Cover hides. User and attacker compare texts by static word vectors,
-    for which no model is loaded. The first time it takes about one and a half minutes of processor time, some of it on
-    two cores at once; it resumes where it was stopped. Figures are written as SVG alone; `quipukit report`
-    writes the other formats.
+    for which no model is loaded. The first time it takes about a minute on two cores; it resumes where it was stopped.
+    Figures are written as SVG alone; `quipukit report` writes the other formats.
 
     \b
     Example:
