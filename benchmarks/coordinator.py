@@ -1,11 +1,16 @@
-"""What the coordinator of a cluster does itself, by the unit: its processor time, with the scheduler in its process.
+"""What the coordinator of a cluster does itself, by the unit: its processor time.
 
-One worker does the work, in a process of its own, which is not counted; nor is the three hundredths of a core that
-this process takes while it waits. Vectors go through a shared folder.
+A scheduler and a worker with eight threads, each a process of its own, do the rest, which is not counted; nor is the
+hundredth of a core that this process takes while it waits. Vectors go through a shared folder.
 """
 
+import contextlib
 import hashlib
 import itertools
+import os
+import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +43,53 @@ def busy(task: Callable[[], Any], rounds: int, idle: float) -> float:
         task()
         times.append(time.process_time() - start - idle * (time.perf_counter() - clock))
     return max(0.0, min(times))
+
+
+@contextlib.contextmanager
+def cluster(shared: Path) -> "Iterator[tuple[Any, Callable[[], float]]]":
+    """Start a scheduler and a worker, each in a process of its own; give the executor, and the scheduler's seconds.
+
+    As on a cluster: what the scheduler computes is no work of the coordinator, and both work at the same time.
+    """
+    from quipukit.executors import Dask
+
+    dask = Path(sys.executable).with_name("dask")
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: str) -> "subprocess.Popen[bytes]":
+            process = subprocess.Popen([dask, *arguments], stderr=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+            return process
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        scheduler = start("scheduler", "--no-dashboard", "--host", f"tcp://{address}")
+        _until(lambda: _answers(address))
+        start(
+            "worker", f"tcp://{address}", "--nthreads", "8", "--no-dashboard", "--local-directory", str(shared.parent)
+        )
+
+        def spent() -> float:
+            fields = Path(f"/proc/{scheduler.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        with Dask(f"tcp://{address}", shared=shared) as executor:
+            yield executor, spent
+
+
+def _answers(address: str) -> bool:
+    host, port = address.split(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
+        return True
+    return False
+
+
+def _until(true: Callable[[], bool], seconds: float = 60) -> None:
+    limit = time.perf_counter() + seconds
+    while not true() and time.perf_counter() < limit:
+        time.sleep(0.1)
 
 
 def waiting(executor: Any, seconds: float) -> float:
@@ -76,23 +128,23 @@ def sharing(quick: bool) -> dict[str, float]:
     from quipukit.attackers.bestparts import best_rows_by
     from quipukit.attackers.ranks import count_better
     from quipukit.attackers.sharedrows import reading
+    from quipukit.attackers.texts import Texts
     from quipukit.encoders.distributed import distributed_store
-    from quipukit.executors import Dask
 
     size, rounds = (10_000, 1) if quick else (50_000, 2)
     texts = list(log_texts(size))
     places, targets = np.arange(size), np.arange(100)
-    with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=place) as executor:
+    with tempfile.TemporaryDirectory() as place, cluster(Path(place) / "shared") as (executor, scheduler):
         store = distributed_store(zeros(), executor)
-        numbers, idle = itertools.count(), waiting(executor, 0.5 if quick else 5)
+        idle = waiting(executor, 0.5 if quick else 5)
+        # Where the texts of a long log are; each time others, of which no vector is there.
+        logs = iter([Texts.of(f"{text} {own}" for text in texts) for own in range(rounds + 1)])
 
         def write() -> None:
-            own = next(numbers)
-            store.shared.ensure([f"{text} {own}" for text in texts], "query")
+            store.shared.ensure(next(logs), "query")
 
         write()
-        naming = best(lambda: [f"{text} 1" for text in texts], rounds)
-        seconds = {"per text handed out, its vector written by a worker": (busy(write, rounds, idle) - naming) / size}
+        seconds = {"per text handed out, its vector written by a worker": busy(write, rounds, idle) / size}
         vectors = store.shared.ensure([f"{text} 0" for text in texts], "query")
         own = np.random.default_rng(1).standard_normal((len(targets), DIMENSION))
 
@@ -108,7 +160,9 @@ def sharing(quick: bool) -> dict[str, float]:
         seconds["per row of the log that a worker reads and ranks"] = max(0.0, many - few) / (size - size // 5)
         few = 20 if quick else 300
         list(executor.map(abs, range(few)))
+        before = scheduler()
         seconds["per task"] = busy(lambda: list(executor.map(abs, range(few))), rounds, idle) / few
+        seconds["per task, of the scheduler"] = (scheduler() - before) / (few * rounds)
         return seconds
 
 
@@ -118,14 +172,13 @@ def stages(quick: bool) -> dict[str, float]:
     With few variants and with many: what one more costs, and what an experiment costs whatever its size.
     """
     from quipukit.collections.load import load_collection
-    from quipukit.executors import Dask
     from quipukit.experiment.stages import text_similarity
     from quipukit.retrieval.bm25 import BM25
 
     # Built before, as that of 8.8 million passages would be; and held, so that all rounds find it opened.
     index = BM25.of(load_collection("wordnet"))
     text_similarity.similarity_encoder = lambda attacking: attacking  # what a model costs its worker is known already
-    with tempfile.TemporaryDirectory() as place, Dask(workers=1, shared=Path(place) / "shared") as executor:
+    with tempfile.TemporaryDirectory() as place, cluster(Path(place) / "shared") as (executor, _):
         idle = waiting(executor, 0.5 if quick else 5)
         _staged(Path(place) / "warm", 2, executor, idle)
         few, many = (_staged(Path(place) / str(n), n, executor, idle) for n in ((2, 3) if quick else (10, _VARIANTS)))

@@ -1,12 +1,18 @@
 """The identity of a query and its division into tokens, each defined once."""
 
 import functools
+import itertools
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from quipukit.deprecation import warn_deprecated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Tokenizer = Literal["clean", "whitespace"]
 TOKENIZERS = get_args(Tokenizer)
@@ -38,12 +44,40 @@ def key(text: str) -> str:
     return " ".join(folded.split())
 
 
-def joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
+class PackedTexts(Sequence[str], ABC):
+    """Many texts that lie somewhere in UTF-8, one after the other: no text need become an object of Python."""
+
+    @abstractmethod
+    def packed(self, rows: "NDArray[np.int64] | None" = None) -> "tuple[bytes, NDArray[np.int64]]":
+        """Return texts, all or those of some rows, one after the other, and the number of bytes of each."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> "NDArray[np.int64]":
+        """Return the number of bytes of each text."""
+
+
+def joined(texts: Sequence[str]) -> "tuple[bytes, Sequence[int] | NDArray[np.int64]]":
     """Return texts in UTF-8, one after the other, and the number of bytes of each."""
+    if isinstance(texts, PackedTexts):
+        return texts.packed()
     content = "".join(texts).encode("utf-8", "surrogatepass")
     if content.isascii():  # then letters are bytes
         return content, list(map(len, texts))
     return content, [len(text.encode("utf-8", "surrogatepass")) for text in texts]
+
+
+def divided(content: bytes, sizes: Sequence[int]) -> list[str]:
+    """Return the texts that `joined` has put one after the other.
+
+    >>> divided(*joined(["cats", "caf\u00e9", ""]))
+    ['cats', 'caf\xe9', '']
+    """
+    ends = list(itertools.accumulate(sizes, initial=0))
+    if content.isascii():
+        letters = content.decode("ascii")
+        return [letters[begin:end] for begin, end in itertools.pairwise(ends)]
+    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in itertools.pairwise(ends)]
 
 
 def tokenize(text: str, known: Callable[[str], bool] | None = None, tokenizer: Tokenizer = "clean") -> list[str]:

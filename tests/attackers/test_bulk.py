@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quipukit.attackers.bulk import hashes_of, keys
-from quipukit.text import joined, key
+from quipukit.attackers.bulk import hashes_of, keyed, keys
+from quipukit.text import divided, joined, key
 
 TEXTS = st.lists(st.text(alphabet="aB\0 \t\n\x1c\x85\u00c9\u0345\u2028\U0001f600\ud800z", max_size=8), max_size=12)
 BASE = 0x9E3779B97F4A7C15
@@ -43,3 +43,12 @@ def test_hashes_are_a_polynomial_over_the_bytes(texts):
 def test_similar_texts_have_different_hashes():
     texts = [f"{first}{second} {number}" for first in "abcdefgh" for second in "stuvwxyz" for number in range(1000)]
     assert len(np.unique(hashes_of(texts))) == len(texts)
+
+
+@given(TEXTS)
+def test_compiled_keys_and_hashes_are_the_same(texts):
+    content, sizes = joined(texts)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    own, lengths, hashes = keyed(np.frombuffer(content, np.uint8), starts)
+    assert divided(own, lengths.tolist()) == keys(texts)
+    assert hashes.tolist() == hashes_of(keys(texts)).tolist()

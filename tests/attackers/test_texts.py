@@ -1,6 +1,7 @@
-"""Texts in a file: read back as they were, and sorted as a list would be."""
+"""Texts in a file: read back as they were, and sorted as a list would be (quipukit.attackers.textkernels)."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from quipukit.attackers import texts as module
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.texts import Texts, alphabetical, kept
 from quipukit.errors import InputError
-from quipukit.text import key
+from quipukit.text import divided, joined, key
 
 
 @pytest.mark.parametrize("written", [[], [""], ["cat", "", "d\u00f6g", "\U0001f42d\n", "", "fish"]])
@@ -35,6 +36,7 @@ def test_half_a_character_is_kept():
 def small_blocks(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 3)
     monkeypatch.setattr(module, "_RUN", 4)
+    monkeypatch.setattr(module, "_FEW", 3)
     monkeypatch.setattr(module, "_ROWS_AT_ONCE", 5)
     monkeypatch.setattr(module, "_COPIED", 7)
 
@@ -62,6 +64,34 @@ def test_order_choice_and_addition_are_those_of_a_list(written, data):
     assert list(texts.joined(["x", "", "\u4e00"])) == [*own, "x", "", "\u4e00"]
 
 
+@pytest.mark.parametrize("few", [2, 40, 1000])
+def test_many_texts_that_begin_alike_are_sorted(monkeypatch, few):
+    monkeypatch.setattr(module, "_FEW", few)
+    rng = np.random.default_rng(few)
+    ends = ["", "\0", "\0\0", *(f"{number:0{size}}" for number, size in rng.integers(1, 30, (60, 2)).tolist())]
+    begins = ["", "the same beginning of all", "the same beginning of some", "the same b"]
+    written = [begins[first] + ends[last] for first, last in rng.integers(0, (4, len(ends)), (500, 2)).tolist()]
+    assert Texts.of(written).order().tolist() == sorted(range(500), key=written.__getitem__)
+
+
+PIECES = st.text(alphabet='aB\0 \t"\\\x1c\x7f\u00e9\u212a\U0001f600\ud800', max_size=12)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@given(st.lists(PIECES, min_size=1, max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_packed_texts_are_those_of_a_list(written):
+    texts = Texts.of(["before", *written])[1:]
+    assert list(texts.keys()) == [key(text) for text in written]
+    assert b", ".join(texts.as_json(3)).decode() == json.dumps(written)[1:-1]
+    rows = np.arange(len(written))[::-1]
+    for content, sizes in (texts.packed(rows), joined(written[::-1])):
+        assert divided(content, list(sizes)) == written[::-1]
+    content, sizes = joined(texts)
+    assert divided(content, list(sizes)) == written
+    assert texts.sizes.tolist() == [len(text.encode("utf-8", "surrogatepass")) for text in written]
+
+
 LOG = ["Cats", "cats ", "dogs", "", "ＣＡＴＳ", "Dogs", "a mouse", "fish"]
 
 
@@ -78,6 +108,7 @@ def test_a_long_log_is_the_same_log(monkeypatch):
     short = described(QueryLog.of(LOG, range(1, 9)))
     assert short[0][0][:2] == (["Cats", "dogs", "a mouse", "fish"], [8, 9, 7, 8])
     monkeypatch.setattr(scratch, "LONG", 2)
+    monkeypatch.setattr("quipukit.attackers.log._MANY", 0)
     assert isinstance(QueryLog.of(LOG).texts, Texts) and isinstance(kept(["a", "b"]), list)
     assert described(QueryLog.of(LOG, range(1, 9))) == short
 

@@ -16,9 +16,13 @@ import pandas as pd
 import pytest
 
 import quipukit as qk
+from quipukit.attackers import scratch
+from quipukit.attackers.log import QueryLog
 from quipukit.attackers.registry import PANEL
+from quipukit.attackers.texts import Texts
 from quipukit.errors import InputError
 from quipukit.experiment.options import Options
+from quipukit.experiment.plan import fingerprint, log_fingerprint
 from quipukit.experiment.run import run
 from quipukit.progress import ProgressListener
 from quipukit.report import tables
@@ -428,3 +432,16 @@ def test_a_filter_is_part_of_the_experiment(village: Path, finished: Path) -> No
         tiny.run(village, finished, vocabulary_filter="offensive")
     with pytest.raises(InputError, match="no vocabulary filter 'no'"):
         tiny.run(village, specs=["Random"], vocabulary_filter="no")
+
+
+def test_the_fingerprint_of_a_log_does_not_tell_how_it_is_kept(monkeypatch):
+    texts = ["cats", 'a "dog"', "caf\u00e9", "back\\slash", *(f"query {number}" for number in range(10)), "\x7f"]
+    for counts in ([1] * len(texts), range(1, len(texts) + 1)):
+        short = QueryLog.of(texts, counts)
+        expected = fingerprint([texts, list(counts)])
+        assert log_fingerprint(short) == expected
+        with monkeypatch.context() as patch:
+            patch.setattr(scratch, "LONG", 2)
+            patch.setattr("quipukit.experiment.plan._CELLS", 4)
+            long = QueryLog.of(texts, counts)
+            assert isinstance(long.texts, Texts) and log_fingerprint(long) == log_fingerprint(short) == expected

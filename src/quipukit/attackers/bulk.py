@@ -60,3 +60,32 @@ def hashes_of(texts: Sequence[str]) -> "NDArray[np.uint64]":
 @functools.lru_cache(maxsize=32)
 def _powers(bits: int) -> "NDArray[np.uint64]":
     return np.multiply.accumulate(np.full(1 << bits, _BASE, np.uint64))
+
+
+def keyed(
+    content: "NDArray[np.uint8]", starts: "NDArray[np.int64]"
+) -> "tuple[bytes, NDArray[np.int64], NDArray[np.uint64]]":
+    """Return the keys of texts in UTF-8, one after the other; their lengths; and their hashes, as `hashes_of` has them.
+
+    Text r is ``content[starts[r]:starts[r + 1]]``.
+
+    >>> content, sizes, hashes = keyed(np.frombuffer(b"Cats two  dogs", np.uint8), np.array([0, 4, 14]))
+    >>> content, sizes.tolist(), (hashes == hashes_of(["cats", "two dogs"])).all()
+    (b'catstwo dogs', [4, 8], np.True_)
+    """
+    from quipukit.attackers.textkernels import plain_keys  # numba, which takes a second to load
+    from quipukit.jit import fixed
+
+    room, places = np.empty(len(content), np.uint8), np.empty(len(starts), np.int64)
+    hashes = np.empty(len(starts) - 1, np.uint64)
+    others = plain_keys(fixed(content), fixed(starts), room, places, hashes)
+    ends = np.where(places < 0, -places - 1, places)
+    if not others:
+        return room[: ends[-1]].tobytes(), np.diff(ends), hashes
+    sizes, parts, done = np.diff(ends), [], 0
+    for row in np.flatnonzero(places < 0).tolist():
+        text = content[starts[row] : starts[row + 1]].tobytes().decode("utf-8", "surrogatepass")
+        own = key(text)
+        parts += [room[done : ends[row]].tobytes(), own.encode("utf-8", "surrogatepass")]
+        done, sizes[row], hashes[row] = int(ends[row]), len(parts[-1]), hashes_of([own])[0]
+    return b"".join([*parts, room[done : ends[-1]].tobytes()]), sizes, hashes

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.attackers.bulk import hashes_of, keys
+from quipukit.attackers.bulk import hashes_of, keyed, keys
 from quipukit.attackers.scratch import stored
 from quipukit.attackers.texts import Texts, chosen, kept
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import read_log_file
-from quipukit.text import key
+from quipukit.text import joined, key
 
 _AT_ONCE = 4096  # texts whose keys are made at a time
+_MANY = 250_000  # texts after which compiled code is worth loading
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,11 @@ class QueryLog:
                 for wrong in set(map(type, some)):
                     if not issubclass(wrong, str):
                         raise InputError(f"the query log holds an entry that is no text ({wrong.__name__}); drop it.")
-                identities = keys(some)
-                if not all(identities):
-                    some = list(itertools.compress(some, identities))
-                    often = itertools.compress(often, identities)
-                    identities = list(filter(None, identities))
-                numbers.frombytes(hashes_of(identities).tobytes())
+                filled, hashes = _hashed(some, len(numbers) >= _MANY)
+                if not all(filled):
+                    some = list(itertools.compress(some, filled))
+                    often = itertools.compress(often, filled)
+                numbers.frombytes(hashes.tobytes())
                 times.extend(often)
                 yield from some
 
@@ -97,7 +97,7 @@ class QueryLog:
 
     @cached_property
     def _by_hash(self) -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
-        order = np.argsort(self.hashes, kind="stable")
+        order = np.argsort(self.hashes)
         return stored(self.hashes[order]), stored(order)
 
     def completed(self, queries: Sequence[str]) -> "QueryLog":
@@ -124,6 +124,17 @@ class QueryLog:
 
 
 _TOO_LARGE = InputError("the counts of the query log are too large to add up; check them.")
+
+
+def _hashed(texts: list[str], many: bool) -> "tuple[Sequence[object], NDArray[np.uint64]]":
+    """Return which texts have anything in them, and the hashes of their keys; by compiled code where it is worth it."""
+    if not many:
+        identities = keys(texts)
+        return identities, hashes_of(list(filter(None, identities)))
+    content, lengths = joined(texts)
+    starts = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])
+    _, sizes, hashes = keyed(np.frombuffer(content, np.uint8), starts)
+    return sizes.tolist(), hashes[sizes > 0]
 
 
 def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tuple[list[str], Iterable[int]]]":

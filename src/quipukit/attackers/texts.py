@@ -1,6 +1,7 @@
 """The texts of a long log, in a file: as objects of Python ten million of them take 2 GB with what finds them again."""
 
 import itertools
+import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -9,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers import scratch
-from quipukit.attackers.bulk import keys
-from quipukit.text import joined, key
+from quipukit.attackers.bulk import keyed
+from quipukit.text import PackedTexts, divided, joined, key
 
 _BLOCK = 8192  # texts that are read or written at a time
 _RUN = 250_000  # texts that are sorted as objects of Python
 _WORD = 8  # bytes of texts that are compared at a time
+_FEW = 4096  # rows that are sorted one by one
 _ROWS_AT_ONCE = 500_000  # rows whose bytes are gathered at a time
 _COPIED = 1 << 24  # bytes that are copied at a time
 _END = bytes(_WORD)
@@ -22,7 +24,7 @@ _END = bytes(_WORD)
 _FIRST_BYTES = np.array([((1 << 8 * count) - 1) << 8 * (_WORD - count) for count in range(_WORD + 1)], np.uint64)
 
 
-class Texts(Sequence[str]):
+class Texts(PackedTexts):
     """Texts in a file: text r is ``content[starts[r]:starts[r + 1]]``, in UTF-8. They cannot be changed.
 
     After the last there are eight zeros, so that eight bytes can be read from wherever a text is.
@@ -58,14 +60,8 @@ class Texts(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _BLOCK):
-            bounds = self._starts[start : start + _BLOCK + 1]
-            block = self._content[bounds[0] : bounds[-1]].tobytes()
-            cuts = itertools.pairwise((bounds - bounds[0]).tolist())
-            if block.isascii():
-                letters = block.decode("ascii")
-                yield from [letters[begin:end] for begin, end in cuts]
-            else:
-                yield from [_decoded(block[begin:end]) for begin, end in cuts]
+            content, sizes = self[start : start + _BLOCK].packed()
+            yield from divided(content, sizes.tolist())
 
     def __getitem__(self, place: Any) -> Any:
         if not isinstance(place, slice):
@@ -76,19 +72,73 @@ class Texts(Sequence[str]):
             return [self[row] for row in rows]
         return Texts(self._content, self._starts[rows.start : max(rows.start, rows.stop) + 1])
 
+    @property
+    def sizes(self) -> "NDArray[np.int64]":
+        """Return the number of bytes of each text."""
+        return np.diff(self._starts)
+
+    def packed(self, rows: "NDArray[np.int64] | None" = None) -> "tuple[bytes, NDArray[np.int64]]":
+        """Return texts, all or those of some rows, one after the other, and the number of bytes of each."""
+        if rows is None:
+            return self._content[self._starts[0] : self._starts[-1]].tobytes(), self.sizes
+        from quipukit.attackers.textkernels import gather  # numba, which takes a second to load
+        from quipukit.jit import fixed
+
+        sizes = self._starts[rows + 1] - self._starts[rows]
+        content = np.empty(sizes.sum(), np.uint8)
+        gather(fixed(self._content), fixed(self._starts), rows, content)
+        return content.tobytes(), sizes
+
     def take(self, rows: "NDArray[np.int64]") -> "Texts":
         """Return the texts of some rows, in their order."""
         starts = scratch.room((len(rows) + 1,), np.int64)
         starts[0] = 0
-        np.cumsum(np.diff(self._starts)[rows], out=starts[1:])
-        parts = (self._bytes_of(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK))
+        np.cumsum(self.sizes[rows], out=starts[1:])
+        parts = (self.packed(rows[start : start + _BLOCK])[0] for start in range(0, len(rows), _BLOCK))
         return Texts(scratch.gathered(itertools.chain(parts, [_END]), np.uint8, len(rows)), starts)
 
-    def _bytes_of(self, rows: "NDArray[np.int64]") -> bytes:
-        begins, ends = self._starts[rows], self._starts[rows + 1]
-        sizes = ends - begins
-        where = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
-        return bytes(self._content[where].tobytes())
+    def blocks(self, rows: int = _BLOCK) -> "Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]":
+        """Iterate over the bytes of some texts after the other, and where each of them begins there."""
+        for start in range(0, len(self), rows):
+            bounds = self._starts[start : start + rows + 1]
+            yield self._content[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+    def keys(self) -> "Texts":
+        """Return the keys of these texts."""
+        lengths = np.empty(len(self), np.int64)
+        done = 0
+
+        def parts() -> Iterator[bytes]:
+            nonlocal done
+            for content, starts in self.blocks():
+                keys, sizes, _ = keyed(content, starts)
+                lengths[done : done + len(sizes)] = sizes
+                done += len(sizes)
+                yield keys
+
+        content = scratch.gathered(itertools.chain(parts(), [_END]), np.uint8, len(self))
+        starts = scratch.room((len(self) + 1,), np.int64)
+        starts[0] = 0
+        np.cumsum(lengths, out=starts[1:])
+        return Texts(content, starts)
+
+    def as_json(self, rows: int = _BLOCK) -> Iterator[bytes]:
+        """Iterate over some texts after the other as they stand in a JSON list, in ASCII.
+
+        >>> list(Texts.of(["cats", 'a "dog"', "caf\u00e9"]).as_json(2))
+        [b'"cats", "a \\\\"dog\\\\""', b'"caf\\\\u00e9"']
+        """
+        from quipukit.attackers.textkernels import quoted  # numba, which takes a second to load
+        from quipukit.jit import fixed
+
+        for content, starts in self.blocks(rows):
+            room = np.empty(len(content) + 4 * len(starts), np.uint8)
+            size = quoted(fixed(content), fixed(starts), room)
+            if size >= 0:
+                yield room[:size].tobytes()
+            else:
+                texts = [_decoded(content[begin:end].tobytes()) for begin, end in itertools.pairwise(starts.tolist())]
+                yield json.dumps(texts)[1:-1].encode()
 
     def joined(self, more: Iterable[str]) -> "Texts":
         """Return these texts, and more after them."""
@@ -104,28 +154,39 @@ class Texts(Sequence[str]):
     def order(self) -> "NDArray[np.int64]":
         """Return the rows in alphabetical order, by the code points of their characters; equal ones as they come.
 
-        Eight bytes after the other, of those rows alone that are equal so far. In UTF-8 bytes order as characters do.
+        By eight bytes after the other where very many rows are equal so far, and one by one where few are. In UTF-8
+        bytes order as characters do.
         """
-        order = np.arange(len(self))
-        sizes = np.diff(self._starts)
-        padded = not (
-            self._content[: -len(_END)] == 0
-        ).any()  # then zeros say where a text ends, and lengths need not be compared
+        from quipukit.attackers.textkernels import sort_groups  # numba, which takes a second to load
+        from quipukit.jit import fixed
+
+        order, sizes = np.arange(len(self)), np.diff(self._starts)
+        content, starts = fixed(self._content), fixed(self._starts)
         tied, groups, depth = order.copy(), np.zeros(len(self), np.int64), 0  # places in `order`, and their groups
         while len(tied):
             rows = order[tied]
             words = self._words(rows, depth)
             ended = np.minimum(sizes[rows] - depth, _WORD)  # what has ended is before what goes on with zeros
-            if not padded:
-                by = np.lexsort((ended, words, groups))
-            else:
-                by = np.lexsort((words, groups)) if depth else np.argsort(words, kind="stable")
+            by = np.lexsort((ended, words, groups)) if depth else np.argsort(words)
             order[tied] = rows[by]
             words, ended, groups = words[by], ended[by], groups[by]
             begins = np.ones(len(tied), bool)
-            begins[1:] = (groups[1:] != groups[:-1]) | (words[1:] != words[:-1]) | (ended[1:] != ended[:-1])
-            groups = np.cumsum(begins) - 1
-            further = (np.bincount(groups) > 1)[groups] & (ended >= _WORD)
+            begins[1:] = (groups[1:] != groups[:-1]) | (words[1:] != words[:-1])
+            first = np.flatnonzero(begins)
+            last = np.append(first[1:], len(tied))
+            many = last - first > _FEW
+            small = ~many & (last - first > 1)
+            bounds = np.column_stack([tied[first[small]], tied[last[small] - 1] + 1])
+            sort_groups(content, starts, order, bounds, depth)
+            # Places of a group follow one another in `order`, whichever groups were left out.
+            groups = np.repeat(np.arange(len(first)), last - first)
+            further = many[groups]
+            done = further & (ended < _WORD)
+            if done.any():  # many that have ended here, or are followed by zeros: they are not equal beyond this
+                own = np.unique(groups[done])
+                bounds = np.column_stack([tied[first[own]], tied[last[own] - 1] + 1])
+                sort_groups(content, starts, order, bounds, depth)
+                further &= ~np.isin(groups, own)
             tied, groups, depth = tied[further], groups[further], depth + _WORD
         return order
 
@@ -163,14 +224,9 @@ def alphabetical(texts: Sequence[str]) -> "NDArray[np.int64]":
     [1, 0]
     """
     if len(texts) > _RUN:
-        return Texts.of(_keys_of(texts)).order()
+        return (texts if isinstance(texts, Texts) else Texts.of(texts)).keys().order()
     keys = [key(text) for text in texts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-
-
-def _keys_of(texts: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(texts), _BLOCK):
-        yield from keys(list(texts[start : start + _BLOCK]))
 
 
 def _decoded(content: bytes) -> str:

@@ -12,6 +12,7 @@ from quipukit.encoders.rowfile import Precision
 from quipukit.errors import InputError, ResourceError
 from quipukit.executors.shared import Shared
 from quipukit.progress import Progress
+from quipukit.text import PackedTexts
 
 Kind = Literal["query", "document"]
 Similarity = Literal["cosine", "dot"]
@@ -100,7 +101,7 @@ def checked(texts: Sequence[str]) -> Sequence[str]:
     """Return texts that are texts: one string alone, or a missing value among them, is a mistake of the caller."""
     if isinstance(texts, str):
         raise InputError("the encoder takes a list of texts, not one text; put it into a list.")
-    if set(map(type, texts)) <= {str}:
+    if isinstance(texts, PackedTexts) or set(map(type, texts)) <= {str}:
         return texts
     for number, text in enumerate(texts):
         if not isinstance(text, str):

@@ -18,6 +18,7 @@ from quipukit.errors import ResourceError
 from quipukit.executors.base import Executor, current_worker
 from quipukit.executors.folder import SharedFolder
 from quipukit.executors.shared import Plain
+from quipukit.text import PackedTexts, divided, joined
 
 # A chunk of texts is some seconds of work: little is lost with a worker, and batches are full all the same.
 _LEAST_TEXTS, _MOST_TEXTS, _MOST_LETTERS = 64, 2048, 600_000
@@ -74,7 +75,7 @@ class DistributedEncoder(Encoder):
     def pieces(self, texts: Sequence[str], kind: Kind) -> Iterator[Piece]:
         """Have texts encoded in chunks of similar length, and yield the vectors as they arrive."""
         with self._executor as executor:
-            chunks = self._chunks(texts)
+            chunks = self._chunks(_lengths(texts))
             items = (_Chunk.of(self._encoder, texts, chunk, kind) for chunk in chunks)
             for number, encoded in executor.map(_encode, items):
                 self._compare(encoded)
@@ -86,23 +87,26 @@ class DistributedEncoder(Encoder):
         return None if self._executor.shared is None else self._executor.shared.key
 
     def written(
-        self, texts: Sequence[str], kind: Kind, keys: Keys, segments: Segments
+        self, texts: Sequence[str], wanted: NDArray[np.int64], kind: Kind, keys: Keys, segments: Segments
     ) -> "Iterator[tuple[NDArray[np.int64], Segment]]":
-        """Have texts encoded and written to a folder that the workers share; yield where their vectors are.
+        """Have some texts encoded and written to a folder that the workers share; yield where their vectors are.
 
-        Keys travel with the texts: no worker needs what they are made with.
+        ``wanted`` are places among the texts and their keys, and what is yielded are places among those that are
+        wanted. Keys travel with the texts: no worker needs what they are made with.
         """
         with self._executor as executor:
-            chunks = self._chunks(texts, _MOST_WRITTEN)
+            chunks = self._chunks(_lengths(texts)[wanted], _MOST_WRITTEN)
             place = segments.folder, segments.precision
-            items = (_Writing(_Chunk.of(self._encoder, texts, chunk, kind), keys[chunk], *place) for chunk in chunks)
+            items = (
+                _Writing(_Chunk.of(self._encoder, texts, wanted[chunk], kind), keys[wanted[chunk]], *place)
+                for chunk in chunks
+            )
             for number, (segment, worker, probe) in executor.map(_write, items):
                 self._compare(_Encoded(np.empty((0, 0), np.float32), worker, probe))
                 yield chunks[number], segment
 
-    def _chunks(self, texts: Sequence[str], most: int = _MOST_TEXTS) -> list[NDArray[np.int64]]:
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        most = max(_LEAST_TEXTS, min(most, -(-len(texts) // self._executor.parts())))
+    def _chunks(self, lengths: NDArray[np.int64], most: int = _MOST_TEXTS) -> list[NDArray[np.int64]]:
+        most = max(_LEAST_TEXTS, min(most, -(-len(lengths) // self._executor.parts())))
         return chunks_by_length(lengths, most)
 
     def _compare(self, encoded: "_Encoded") -> None:
@@ -118,6 +122,10 @@ class DistributedEncoder(Encoder):
                 stacklevel=2,
             )
         known[encoded.probe] = encoded.worker
+
+
+def _lengths(texts: Sequence[str]) -> NDArray[np.int64]:
+    return texts.sizes if isinstance(texts, PackedTexts) else np.fromiter(map(len, texts), np.int64, len(texts))
 
 
 def chunks_by_length(lengths: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
@@ -139,13 +147,15 @@ class _Chunk:
     """Some distinct texts to encode."""
 
     encoder: Encoder
-    texts: Plain[list[str]]
+    texts: Plain[tuple[bytes, Sequence[int] | NDArray[np.int64]]]  # as `joined` has them
     kind: Kind
 
     @classmethod
     def of(cls, encoder: Encoder, texts: Sequence[str], chunk: NDArray[np.int64], kind: Kind) -> "_Chunk":
         """Take some of many texts."""
-        return cls(encoder, Plain([texts[place] for place in chunk.tolist()]), kind)
+        if isinstance(texts, PackedTexts):
+            return cls(encoder, Plain(texts.packed(chunk)), kind)
+        return cls(encoder, Plain(joined([texts[place] for place in chunk.tolist()])), kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +190,8 @@ def _write(item: _Writing) -> tuple[Segment, str, str]:
 
 
 def _encode(chunk: _Chunk) -> _Encoded:
-    vectors = chunk.encoder.encode(chunk.texts.content, chunk.kind)
+    content, sizes = chunk.texts.content
+    vectors = chunk.encoder.encode(divided(content, np.asarray(sizes).tolist()), chunk.kind)
     return _Encoded(vectors, current_worker(), _probe(chunk.encoder))
 
 

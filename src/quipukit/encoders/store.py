@@ -29,6 +29,7 @@ from quipukit.errors import ResourceError
 from quipukit.progress import Progress, part_of
 from quipukit.secret import keyed_hash
 from quipukit.storage import cache_home
+from quipukit.text import PackedTexts
 
 if TYPE_CHECKING:
     from quipukit.encoders.distributed import DistributedEncoder
@@ -93,7 +94,9 @@ class EncodingStore:
                 rows, first = np.empty(len(texts), np.int64), None
                 # A million after the other: texts, keys and what finds them are not held for all of a long log.
                 for start in range(0, max(1, len(texts)), _AT_ONCE):
-                    some = texts if len(texts) <= _AT_ONCE else list(texts[start : start + _AT_ONCE])
+                    some = texts if len(texts) <= _AT_ONCE else texts[start : start + _AT_ONCE]
+                    if self._shared_by is None and isinstance(some, PackedTexts):  # each is looked at
+                        some = list(some)
                     part = progress if some is texts else part_of(progress, start, len(some), len(texts))
                     rows[start : start + len(some)] = self._rows(some, kind, part)
                     first = first or self._identity()
@@ -169,8 +172,8 @@ class EncodingStore:
             kept, since, pending = [], time.monotonic(), 0
 
         if isinstance(self._file, Segments) and self._shared_by is not None:
-            own, rows = [texts[place] for place in wanted.tolist()], np.full(len(texts), -1, np.int64)
-            for positions, segment in self._shared_by.written(own, kind, keys[wanted], self._file):
+            rows = np.full(len(texts), -1, np.int64)
+            for positions, segment in self._shared_by.written(texts, wanted, kind, keys, self._file):
                 rows[wanted[positions]] = self._file.adopt(segment, keys[wanted[positions]])
                 done += len(positions)
                 if progress:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker
 from quipukit.attackers.log import QueryLog
+from quipukit.attackers.texts import Texts
 from quipukit.collections.base import Collection
 from quipukit.encoders.base import Encoder
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
@@ -153,6 +155,13 @@ def fingerprint(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _whole_numbers(counts: "NDArray[np.int64]") -> bytes:
+    """Return numbers as they stand in a JSON list; most logs have each query once."""
+    if (counts == counts[0]).all():
+        return b", ".join([b"%d" % counts[0]] * len(counts))
+    return ", ".join(map(str, counts.tolist())).encode()
+
+
 def log_fingerprint(log: QueryLog) -> str:
     """Return the `fingerprint` of a log's texts and counts, without holding them all as JSON.
 
@@ -161,11 +170,19 @@ def log_fingerprint(log: QueryLog) -> str:
     True
     """
     total, encoder = hashlib.sha256(), json.JSONEncoder(sort_keys=True)
-    for begin, cells in (("[[", log.texts), (", [", log.counts)):
-        for start in range(0, len(log), _CELLS):
-            some = cells[start : start + _CELLS]
-            text = encoder.encode(some.tolist() if isinstance(some, np.ndarray) else list(some))
-            total.update(f"{', ' if start else begin}{text[1:-1]}".encode())
+
+    def add(begin: str, parts: Iterable[bytes]) -> None:
+        for number, part in enumerate(parts):
+            total.update((b", " if number else begin.encode()) + part)
         total.update(b"]")
+
+    spans = [slice(start, start + _CELLS) for start in range(0, len(log), _CELLS)]
+    texts = (
+        log.texts.as_json(_CELLS)
+        if isinstance(log.texts, Texts)
+        else (encoder.encode(list(log.texts[span]))[1:-1].encode() for span in spans)
+    )
+    add("[[", texts)
+    add(", [", (_whole_numbers(log.counts[span]) for span in spans))
     total.update(b"]")
     return total.hexdigest()

@@ -46,7 +46,7 @@ def _line_queries(path: Path) -> Iterator[list[str]]:
     """Yield the lines of a file that hold anything, many at a time."""
     any_line = False
     for first, lines in line_blocks(path):
-        filled = [line for line in lines if line and not line.isspace()]
+        filled = lines if all(lines) and not any(map(str.isspace, lines)) else list(filter(str.strip, lines))
         any_line = any_line or bool(filled)
         if "\t" in "".join(filled):
             rows = ((number, line.split("\t")) for number, line in enumerate(lines, first) if line.strip())

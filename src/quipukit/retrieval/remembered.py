@@ -1,6 +1,6 @@
 """Scores that are computed once and remembered, for experiments in which many settings pool the same documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,30 +34,10 @@ class RememberedScores(Scorer):
             for query, docnos in batches
         ]
 
-    def known(self, batches: Sequence[tuple[str, Sequence[str]]]) -> "GivenScores":
-        """Return what is remembered of some (query, docnos) pairs, such that it can travel."""
-        scores: dict[str, dict[str, float]] = {}
-        for query, docnos in batches:
-            own = self._scores[query]
-            scores.setdefault(query, {}).update((docno, own[docno]) for docno in docnos)
-        return GivenScores(scores)
+    def known(self, query: str, docnos: Iterable[str], count: int) -> NDArray[np.float64]:
+        """Return what is remembered for a query and some documents."""
+        return np.fromiter(map(self._scores[query].__getitem__, docnos), np.float64, count)
 
     def forget(self) -> None:
         """Let go of all scores: those of other queries are not asked for again."""
         self._scores.clear()
-
-
-class GivenScores(Scorer):
-    """A re-ranker that knows the scores already: how they reach the process that ranks."""
-
-    name = "given"
-
-    def __init__(self, scores: Mapping[str, Mapping[str, float]]) -> None:
-        """Know the scores of documents by the text of a query."""
-        self._scores = scores
-
-    def score_many(
-        self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
-    ) -> list[NDArray[np.float64]]:
-        """Return the scores of every (query, docnos) pair."""
-        return [np.array([self._scores[query][docno] for docno in docnos]) for query, docnos in batches]

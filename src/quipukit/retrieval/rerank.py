@@ -67,7 +67,12 @@ def fused_ranked(pool: pd.DataFrame) -> pd.DataFrame:
     >>> fused_ranked(pool)["docno"].tolist()
     ['b', 'a']
     """
-    return _ranked(POOL.check(with_setting(pool)), pool["fused"].to_numpy(np.float64))
+    return ranked_by(pool, pool["fused"].to_numpy(np.float64))
+
+
+def ranked_by(pool: pd.DataFrame, scores: NDArray[np.float64]) -> pd.DataFrame:
+    """Return a Run: every pool by falling scores, one for each row; ties by docno."""
+    return _ranked(POOL.check(with_setting(pool)), scores)
 
 
 def _ranked(pool: pd.DataFrame, score: NDArray[np.float64]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import pytest
 from quipukit.attackers.bestparts import best_rows_by
 from quipukit.attackers.ranks import best_rows
 from quipukit.attackers.sharedrows import Reading, SharedRows, reading
+from quipukit.attackers.texts import Texts
 from quipukit.attackers.vectorlog import VectorLog
 from quipukit.encoders.distributed import distributed_store
 from quipukit.errors import InputError
@@ -71,6 +72,17 @@ def test_vectors_do_not_pass_the_coordinator(cluster: Cluster, shared: Path, ans
     answered.clear()
     assert np.array_equal(distributed_store(Words(), Dask(cluster.address)).get(LOG), vectors[:])
     assert any(isinstance(part, np.ndarray) for one in answered for part in parts(one))
+
+
+def test_a_log_that_lies_in_a_file_is_handed_out_as_it_lies_there(cluster: Cluster, shared: Path) -> None:
+    texts = [*LOG, "caf\u00e9"]
+    executor = Dask(cluster.address, shared=shared)
+    store = distributed_store(Words(), executor).shared
+    store.ensure(texts[1::3])  # so that some are not handed out
+    assert np.array_equal(store.ensure(Texts.of(texts))[:], Words().encode(texts))
+    written = segments(shared)
+    assert store.missing(texts) == 0 and np.array_equal(store.ensure(texts)[:], Words().encode(texts))
+    assert segments(shared) == written  # as texts they have the same keys
 
 
 def parts(thing: Any) -> list[Any]:

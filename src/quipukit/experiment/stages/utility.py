@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.executors.local import Local
 from quipukit.executors.shared import Plain
@@ -18,9 +19,8 @@ from quipukit.io.parts import places_of, spans_of
 from quipukit.measures.plugins import PluginMeasure
 from quipukit.measures.utility import measure_identities, parse_measures, utility
 from quipukit.progress import Progress
-from quipukit.retrieval.base import Scorer
 from quipukit.retrieval.remembered import RememberedScores
-from quipukit.retrieval.rerank import fused_ranked, reranked
+from quipukit.retrieval.rerank import ranked_by
 from quipukit.retrieval.system import SystemSpec
 
 if TYPE_CHECKING:
@@ -148,11 +148,10 @@ class Utility(Stage[SystemCell]):
 
         All documents have been scored (`score_all`). Workers get the scores, and measure.
         """
-        qrels, queries, measures = self.plan.qrels, self.plan.queries, tuple(self.plan.options.measures)
+        qrels, measures = self.plan.qrels, tuple(self.plan.options.measures)
         if span is not None:
             places = places_of(qrels, self.plan.places)
             qrels = qrels[(places >= span.start) & (places < span.stop)]
-            queries = queries.iloc[span]
             if not (qrels["relevance"] > 0).any():
                 yield from ((cell, SCORES.empty()) for cell, _ in pools)  # nothing can be found
                 return
@@ -164,16 +163,23 @@ class Utility(Stage[SystemCell]):
         def items() -> "Iterator[Plain[_Measuring]]":
             for cell, pool in pools:
                 cells.append(cell)
-                known: Scorer | None = scorer
-                if scorer is not None and not executor.in_process:
-                    known = scorer.known(self._batches(pool))
-                yield Plain(_Measuring(pool, known, cell.cell.setting.columns, queries, qrels, measures))
+                yield Plain(
+                    _Measuring(
+                        pool[["qid", "docno"]], self._scores(pool, scorer), cell.cell.setting.columns, qrels, measures
+                    )
+                )
 
         for number, scores in executor.map(_utility, items()):
             yield cells[number], scores
 
-    def _batches(self, pool: pd.DataFrame) -> list[tuple[str, list[str]]]:
-        return [(self._texts[str(qid)], docnos.tolist()) for qid, docnos in pool.groupby("qid", sort=False)["docno"]]
+    def _scores(self, pool: pd.DataFrame, scorer: RememberedScores | None) -> NDArray[np.float64]:
+        """Return the score of every row of a pool, by which it will be ranked."""
+        if scorer is None:
+            return pool["fused"].to_numpy(np.float64)
+        docnos, scores = pool["docno"].to_numpy(object), np.empty(len(pool))
+        for qid, rows in pool.groupby("qid", sort=False).indices.items():
+            scores[rows] = scorer.known(self._texts[str(qid)], docnos[rows], len(rows))
+        return scores
 
     def in_order(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Return the utilities of some queries after the other in the order in which queries are judged."""
@@ -188,18 +194,16 @@ class Utility(Stage[SystemCell]):
 
 @dataclass(frozen=True, eq=False)
 class _Measuring:
-    """The pool of one setting (qid, docno, fused), the scores of its documents, and what it is measured by."""
+    """The pool of one setting (qid, docno), the score of each row, and what it is measured by."""
 
     pool: pd.DataFrame
-    scorer: Scorer | None
+    scores: NDArray[np.float64]
     setting: Mapping[str, Any]
-    queries: pd.DataFrame
     qrels: pd.DataFrame
     measures: tuple[str, ...]
 
 
 def _utility(given: "Plain[_Measuring]") -> pd.DataFrame:
     item = given.content
-    pool = item.pool.assign(**item.setting)
-    ranked = fused_ranked(pool) if item.scorer is None else reranked(pool, item.queries, item.scorer)
+    ranked = ranked_by(item.pool.assign(**item.setting), item.scores)
     return utility(ranked, item.qrels, item.measures, pd.DataFrame([dict(item.setting)]))

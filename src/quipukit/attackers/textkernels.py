@@ -1,0 +1,153 @@
+"""Loops over the bytes of millions of texts: their keys, hashes, order, and how they stand in JSON.
+
+A text is ``content[starts[r]:starts[r + 1]]``. Only `bulk`, `texts` and `log` use these, for long logs: compiled code
+takes a second to load.
+"""
+
+import numpy as np
+
+from quipukit.jit import numba
+
+BASE = 0x9E3779B97F4A7C15  # of the polynomial that hashes a key, modulo 2^64
+
+
+@numba.njit(cache=True, nogil=True)
+def plain_keys(content, starts, keys, key_starts, hashes):  # type: ignore[no-untyped-def]
+    """Write the key of every text that is ASCII, one after the other; return how many are not.
+
+    In lower case, words with one space between them, as `text.key` does; ``hashes`` gets a number for each. A text
+    that is not ASCII gets an empty key, and ``key_starts`` a negative number: where it would have begun, less one.
+    """
+    end, others = 0, 0
+    for row in range(len(starts) - 1):
+        begin = end
+        power, total = np.uint64(BASE), np.uint64(0)
+        gap = False
+        plain = True
+        for place in range(starts[row], starts[row + 1]):
+            letter = content[place]
+            if letter >= 128:
+                plain = False
+                break
+            if letter == 32 or 9 <= letter <= 13 or 28 <= letter <= 31:  # what str.split takes for white space
+                gap = end > begin
+                continue
+            if gap:
+                gap = False
+                keys[end] = 32
+                end += 1
+                total += np.uint64(33) * power
+                power *= np.uint64(BASE)
+            if 65 <= letter <= 90:
+                letter += 32
+            keys[end] = letter
+            end += 1
+            total += (np.uint64(letter) + np.uint64(1)) * power
+            power *= np.uint64(BASE)
+        if not plain:
+            end, total = begin, np.uint64(0)
+            others += 1
+        key_starts[row] = begin if plain else -begin - 1
+        hashes[row] = total
+    key_starts[len(starts) - 1] = end
+    return others
+
+
+@numba.njit(cache=True, nogil=True)
+def _read_words(content, starts, order, first, last, depth, words, left):  # type: ignore[no-untyped-def]
+    """Write eight bytes of each row as a number that orders as they do, zeros after its end; and how many there are."""
+    for place in range(first, last):
+        row = order[place]
+        begin = starts[row] + depth
+        count = max(0, min(8, starts[row + 1] - begin))
+        word = np.uint64(0)
+        for byte in range(count):
+            word |= np.uint64(content[begin + byte]) << np.uint64(56 - 8 * byte)
+        words[place - first], left[place - first] = word, count
+
+
+@numba.njit(cache=True, nogil=True)
+def sort_groups(content, starts, order, bounds, depth):  # type: ignore[no-untyped-def]
+    """Sort each group ``order[bounds[g, 0]:bounds[g, 1]]`` of rows whose first ``depth`` bytes are equal.
+
+    By eight bytes after the other, of those rows alone that are equal so far; a text that has ended is before one that
+    goes on with zeros, and equal texts stay in the order of their rows.
+    """
+    longest = 0
+    for group in range(len(bounds)):
+        longest = max(longest, bounds[group, 1] - bounds[group, 0])
+    words, left, rows = np.empty(longest, np.uint64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    pending = np.empty((longest + 1, 3), np.int64)
+    for group in range(len(bounds)):
+        pending[0, 0], pending[0, 1], pending[0, 2] = bounds[group, 0], bounds[group, 1], depth
+        waiting = 1
+        while waiting:
+            waiting -= 1
+            first, last, deep = pending[waiting]
+            count = last - first
+            _read_words(content, starts, order, first, last, deep, words, left)
+            if count <= 32:
+                for place in range(1, count):
+                    word, size, row, hole = words[place], left[place], order[first + place], place
+                    while hole and (
+                        words[hole - 1] > word
+                        or (
+                            words[hole - 1] == word
+                            and (left[hole - 1] > size or (left[hole - 1] == size and order[first + hole - 1] > row))
+                        )
+                    ):
+                        words[hole], left[hole] = words[hole - 1], left[hole - 1]
+                        order[first + hole] = order[first + hole - 1]
+                        hole -= 1
+                    words[hole], left[hole], order[first + hole] = word, size, row
+            else:
+                # One after the other, from the least to the most important; each keeps equal ones in order.
+                rows[:count] = order[first:last]
+                by = np.argsort(rows[:count], kind="mergesort")
+                by = by[np.argsort(left[:count][by], kind="mergesort")]
+                by = by[np.argsort(words[:count][by], kind="mergesort")]
+                order[first:last] = rows[:count][by]
+                words[:count] = words[:count][by]
+                left[:count] = left[:count][by]
+            begin = 0
+            for place in range(1, count + 1):
+                if place == count or words[place] != words[begin] or left[place] != left[begin]:
+                    if place - begin > 1 and left[begin] == 8:
+                        pending[waiting] = first + begin, first + place, deep + 8
+                        waiting += 1
+                    begin = place
+
+
+@numba.njit(cache=True, nogil=True)
+def gather(content, starts, rows, out):  # type: ignore[no-untyped-def]
+    """Write the texts of some rows one after the other."""
+    end = 0
+    for row in rows:
+        size = starts[row + 1] - starts[row]
+        out[end : end + size] = content[starts[row] : starts[row + 1]]
+        end += size
+
+
+@numba.njit(cache=True, nogil=True)
+def quoted(content, starts, out):  # type: ignore[no-untyped-def]
+    """Write texts as the strings of a JSON list, ``"a", "b"``; return the number of bytes, or -1.
+
+    -1 where a text has anything that JSON escapes: then another way must be taken.
+    """
+    end = 0
+    for row in range(len(starts) - 1):
+        if row:
+            out[end] = 44
+            out[end + 1] = 32
+            end += 2
+        out[end] = 34
+        end += 1
+        for place in range(starts[row], starts[row + 1]):
+            letter = content[place]
+            if letter < 32 or letter >= 127 or letter in (34, 92):
+                return -1
+            out[end] = letter
+            end += 1
+        out[end] = 34
+        end += 1
+    return end
