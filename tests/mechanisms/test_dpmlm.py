@@ -1,7 +1,9 @@
 """DP-MLM with a tiny BERT that is made here: its law, its clipping, and what one changed word costs."""
 
 import itertools
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from quipukit.attackers.attack import attack
 from quipukit.attackers.log import QueryLog
 from quipukit.auditing.run import audit
 from quipukit.encoders.masked import masked_model
-from quipukit.errors import NoClosedForm, SpecError
+from quipukit.errors import NoClosedForm, ResourceError, SpecError
 from quipukit.experiment.stages.obfuscate import resources_of
 from quipukit.frames import queries_frame
 from quipukit.guarantees import LocalDP, NoGuarantee
@@ -221,3 +223,36 @@ def test_bad_input_names_the_fix(folder, tmp_path):
             made(folder, **options)
     with pytest.raises(SpecError, match="there is no model in"):
         made(str(tmp_path)).obfuscate("cat", 1)
+
+
+def copy_of(folder: str, path: Path) -> Path:
+    return Path(shutil.copytree(folder, path))
+
+
+def test_a_model_without_a_head_for_masked_words_is_refused(folder, tmp_path):
+    # Transformers would make up the head, another one at every start, and the fingerprint would not tell.
+    from transformers import BertModel
+
+    encoder = copy_of(folder, tmp_path / "encoder")
+    BertModel.from_pretrained(folder).save_pretrained(encoder)
+    with pytest.raises(SpecError, match=r"lacks \d+ weights of a masked language model, as a sentence encoder does"):
+        made(str(encoder)).obfuscate("the cat", 1, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("damage", ["weights", "sizes"])
+def test_a_damaged_model_is_refused_in_one_line(folder, tmp_path, damage):
+    broken = copy_of(folder, tmp_path / "broken")
+    if damage == "weights":
+        (broken / "model.safetensors").write_bytes(b"no weights")
+    else:
+        config = (broken / "config.json").read_text(encoding="utf-8")
+        (broken / "config.json").write_text(config.replace('"hidden_size": 16', '"hidden_size": 32'), encoding="utf-8")
+    with pytest.raises(SpecError, match="cannot be loaded as a masked language model: ") as fault:
+        made(str(broken)).obfuscate("the cat", 1, np.random.default_rng(1))
+    assert "\n" not in str(fault.value)
+
+
+def test_without_the_encoders_the_extra_is_named(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ResourceError, match=r'pip install "quipukit\[encoders\]"'):
+        made(str(copy_of(folder, tmp_path / "model"))).obfuscate("the cat", 1, np.random.default_rng(1))

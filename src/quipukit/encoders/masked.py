@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.errors import SpecError
+from quipukit.errors import ResourceError, SpecError
 from quipukit.storage import known_sha256
 from quipukit.vectors.wordfilter import offensive
 
@@ -19,6 +20,7 @@ _PREFIXES = ("\u0120", "\u2581")  # with which some tokenizers begin a word; oth
 _CONTINUES = "##"
 _WINDOW = 24  # words on each side of a masked one that the model reads
 _BATCH = 32
+_LONGEST = 200  # characters of somebody else's message
 _FILES = ("*.json", "*.txt", "*.safetensors", "*.bin", "*.model")
 
 # Public, and about nothing in particular: a range of scores computed from them tells nothing about any query.
@@ -53,13 +55,29 @@ class MaskedModel:
                 f"there is no model in {folder!r}: model= must be a folder with the files of a masked language model "
                 "(config.json, its weights and its tokenizer)."
             )
+        if any(importlib.util.find_spec(package) is None for package in ("torch", "transformers")):
+            raise ResourceError(
+                f'the model in {folder!r} needs torch and transformers; pip install "quipukit[encoders]".'
+            )
         from transformers import AutoModelForMaskedLM, AutoTokenizer
 
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-            self._model: Any = AutoModelForMaskedLM.from_pretrained(str(path), local_files_only=True).eval()
-        except (OSError, ValueError) as fault:
-            raise SpecError(f"the model in {folder!r} cannot be loaded as a masked language model: {fault}") from fault
+            model, loaded = AutoModelForMaskedLM.from_pretrained(
+                str(path), local_files_only=True, output_loading_info=True
+            )
+        except Exception as fault:  # transformers, tokenizers and safetensors raise exceptions of any type
+            reason = next(iter(str(fault).strip().splitlines()), type(fault).__name__)
+            raise SpecError(
+                f"the model in {folder!r} cannot be loaded as a masked language model: {reason[:_LONGEST]}"
+            ) from fault
+        if loaded["missing_keys"]:
+            # Transformers would fill them with random numbers, others at every start: results could not be repeated.
+            raise SpecError(
+                f"the model in {folder!r} lacks {len(loaded['missing_keys'])} weights of a masked language model, as a "
+                "sentence encoder does; give the folder of one that has its head for masked words."
+            )
+        self._model: Any = model.eval()
         if self._tokenizer.mask_token is None:
             raise SpecError(f"the tokenizer in {folder!r} has no mask token; give a masked language model, as BERT is.")
         files = sorted({file for pattern in _FILES for file in path.glob(pattern)})
