@@ -53,6 +53,16 @@ def test_a_column_that_is_missing_is_named(tmp_path, missing):
     assert "secret" not in str(fault.value)
 
 
+@pytest.mark.parametrize("value", ["ten", "inf", "-inf", "nan", "", "1e999"])
+@pytest.mark.parametrize("layout", ["pypantera", "quipukit"])
+def test_a_parameter_that_is_no_number_is_named_by_its_own_column_and_line(tmp_path, value, layout):
+    content = PYPANTERA.replace("dog dog,CMP,12.5", f"dog dog,CMP,{value}")
+    if layout == "quipukit":
+        content = f"qid,variant,query,mechanism,parameter,value\n1,0,cow,CMP,epsilon,1\n1,1,dog,CMP,epsilon,{value}\n"
+    with pytest.raises(FileError, match=f"line 3: column '{'epsilon' if layout == 'pypantera' else 'value'}' is no"):
+        read_obfuscated(written(tmp_path, "sent.csv", content))
+
+
 def test_two_columns_of_ids_are_refused(tmp_path):
     content = "id,query_id,text,obfuscatedText,mechanism,epsilon\n1,2,cat,cow,CMP,1\n"
     with pytest.raises(FileError, match="'id' and 'query_id' both name an id; keep one"):

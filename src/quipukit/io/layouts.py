@@ -19,7 +19,7 @@ import pandas as pd
 
 from quipukit.errors import FileError, InputError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Queries, queries_frame
-from quipukit.io.tables import FORMATS, ID_COLUMNS, Pathish, as_table, check_cells, write_table
+from quipukit.io.tables import FORMATS, ID_COLUMNS, Pathish, as_table, check_cells, check_finite, write_table
 from quipukit.specs import format_value
 from quipukit.text import key
 
@@ -60,6 +60,7 @@ def from_foreign(path: Path, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     if len(ids) > 1:
         raise FileError(f"{path}: columns {' and '.join(map(repr, ids))} both name an id; keep one of them.")
     check_cells(path, frame, {ids[0]: "text", **dict.fromkeys(_NEEDED, "text"), parameter: "number"})
+    check_finite(path, frame, parameter)
     settings: dict[str, Any] = {"mechanism": frame["mechanism"], "parameter": parameter, "value": frame[parameter]}
     rows = pd.DataFrame({"qid": frame[ids[0]], "query": frame["obfuscatedText"], **settings, "variant": 0})
     if "noise" in frame.columns:

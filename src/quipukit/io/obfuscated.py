@@ -9,7 +9,7 @@ from quipukit.errors import FileError
 from quipukit.frames import OBFUSCATED, QUERIES, SETTING, Queries, noise_of
 from quipukit.io.layouts import OWN, from_foreign, is_foreign, one_spelling, write_foreign
 from quipukit.io.reading import file_kind
-from quipukit.io.tables import FORMATS, Pathish, as_table, checked_table, read_table, write_table
+from quipukit.io.tables import FORMATS, Pathish, as_table, check_finite, checked_table, read_table, write_table
 from quipukit.settings import shares_budget
 
 
@@ -79,4 +79,6 @@ def _read_part(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     if "mechanism" not in frame.columns:
         # Not what is found: the first line of a file of plain queries may be one of them.
         raise FileError(f"{path} holds no obfuscated queries; make some with `quipukit obfuscate -o`.")
+    if list(frame.columns).count("value") == 1:
+        check_finite(path, frame, "value")
     return checked_table(path, OBFUSCATED, frame), QUERIES.empty()

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -156,6 +157,17 @@ def check_cells(path: Path, table: pd.DataFrame, kinds: Mapping[str, Kind]) -> N
                     "a text or a whole number" if column in ID_COLUMNS else "a text" if kind == "text" else "a number"
                 )
                 raise FileError(f"{path}, {number}: column {column!r} is empty or not {wanted}; fix or delete the row.")
+
+
+def check_finite(path: Path, table: pd.DataFrame, column: str) -> None:
+    """Refuse cells of a column that are no finite number, with their row; missing ones are left to `check_cells`."""
+    for number, cell in zip(_row_numbers(path, table), table[column].tolist(), strict=True):
+        try:
+            finite = not isinstance(cell, str | int | float) or math.isfinite(float(cell))
+        except (ValueError, OverflowError):
+            finite = False
+        if not finite:
+            raise FileError(f"{path}, {number}: column {column!r} is no finite number; fix or delete the row.")
 
 
 def _row_numbers(path: Path, table: pd.DataFrame) -> list[str]:
