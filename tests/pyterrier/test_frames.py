@@ -7,7 +7,7 @@ pytest.importorskip("pyterrier", reason='needs PyTerrier: pip install "quipukit[
 
 from quipukit.errors import FrameError, InputError
 from quipukit.memo import Memo
-from quipukit.pyterrier.frames import is_query_column, query_frame, refuse_rewritten, result_frame, source
+from quipukit.pyterrier.frames import is_query_column, list_ranks, query_frame, refuse_rewritten, result_frame, source
 
 TOPICS = pd.DataFrame({"qid": ["b", "a"], "query": ["my secret", "another"], "other": [1, 2]}, index=[7, 3])
 
@@ -44,3 +44,20 @@ def test_where_variants_come_from():
     assert source(Memo("Random", n=4), None, False)[1] == 4
     with pytest.raises(InputError, match=r"Decoys.* sends the original"):
         source("Decoys@3", 5, False)
+
+
+def test_lists_are_ordered_by_rank_or_else_by_falling_score():
+    found = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "score": [1, 2, 3]})
+    assert list_ranks(found, "X").tolist() == [1, 0, 0]
+    assert list_ranks(found.assign(rank=[4, 7, 1]), "X").tolist() == [0, 1, 0]
+    assert list_ranks(pd.DataFrame(columns=["qid", "docno", "score"]), "X").tolist() == []
+    with pytest.raises(FrameError, match="X needs column 'rank' or 'score'"):
+        list_ranks(found[["qid", "docno"]], "X")
+
+
+@pytest.mark.parametrize("cell", [None, float("nan"), "high"])
+@pytest.mark.parametrize("name", ["score", "rank"])
+def test_results_without_a_place_in_their_list_are_refused(name, cell):
+    found = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], name: [1.0, cell]})
+    with pytest.raises(FrameError, match=f"X: column '{name}' of the results holds cells that are no numbers"):
+        list_ranks(found, "X")

@@ -234,7 +234,7 @@ def test_pyterrier_can_inspect_and_draw_it():
     assert pt.inspect.transformer_inputs(private) == [["qid", "query"]]
     assert pt.inspect.transformer_outputs(private, ["qid", "query"])[:3] == ["qid", "query", "docno"]
     assert pt.inspect.subtransformers(private) == {"inner": inner, "reranker": reranker}
-    for columns in (["qid"], ["qid", "query", "query_0"], ["qid", "query", "docno"]):
+    for columns in (["qid"], ["qid", "query", "query_0"], ["qid", "query", "query_1"], ["qid", "query", "docno"]):
         with pytest.raises(pt.validate.InputValidationError):
             pt.inspect.transformer_outputs(private, columns)
     assert repr(private) == "PrivateRetriever(CMP@0.3, n=2, reranker=ApplyDocumentScoringTransformer)"

@@ -47,9 +47,22 @@ def query_frame(frame: pd.DataFrame, who: str) -> pd.DataFrame:
     return QUERIES.check(frame[["qid", "query"]].reset_index(drop=True))
 
 
+def refused(columns: Iterable[str]) -> list[str]:
+    """Return which columns a frame of queries must not have: those of results, and what rewriters kept.
+
+    >>> refused(["qid", "query", "query_1", "query_vec"])
+    ['docno', 'query_0', 'query_1']
+    """
+    return ["docno", *sorted({"query_0", *_earlier(columns)})]
+
+
+def _earlier(columns: Iterable[str]) -> list[str]:
+    return [name for name in columns if name.startswith(_EARLIER) and name[len(_EARLIER) :].isdigit()]
+
+
 def refuse_rewritten(columns: Iterable[str], who: str) -> None:
     """Refuse a frame that a rewriter made: it is not clear what its original is, and a column holds one."""
-    earlier = [name for name in columns if name.startswith(_EARLIER) and name[len(_EARLIER) :].isdigit()]
+    earlier = _earlier(columns)
     if earlier:
         raise FrameError(
             f"{who}: the frame has column {earlier[0]!r}, so a rewriter ran before, and that column holds what was "
@@ -71,7 +84,10 @@ def list_ranks(found: pd.DataFrame, who: str) -> "NDArray[np.int64]":
     by = "rank" if "rank" in found.columns else "score"
     if by not in found.columns:
         raise FrameError(f"{who} needs column 'rank' or 'score'; it goes right after a retriever.")
-    order = found.groupby("qid")[by].rank(method="first", ascending=by == "rank")
+    numbers = pd.to_numeric(found[by], errors="coerce")
+    if numbers.isna().any():  # which have no place in a list
+        raise FrameError(f"{who}: column {by!r} of the results holds cells that are no numbers; fix or drop the rows.")
+    order = numbers.groupby(found["qid"]).rank(method="first", ascending=by == "rank")
     return (order - 1).to_numpy(np.int64)
 
 

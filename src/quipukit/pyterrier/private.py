@@ -26,6 +26,7 @@ from quipukit.pyterrier.frames import (
     list_ranks,
     query_frame,
     refuse_originals,
+    refused,
     result_frame,
     source,
 )
@@ -113,7 +114,7 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
 
     def transform_outputs(self, input_columns: list[str]) -> list[str]:
         """Return the columns of the results: those of the queries, what ``inner`` knows of a document, score, rank."""
-        pt.validate.columns(input_columns, includes=["qid", "query"], excludes=["docno", "query_0"], context=self)
+        pt.validate.columns(input_columns, includes=["qid", "query"], excludes=refused(input_columns), context=self)
         known = pt.inspect.transformer_outputs(self.inner, ["qid", "query"])
         return [*_query_columns(input_columns), *self._document_columns(known, input_columns), "score", "rank"]
 

@@ -15,7 +15,7 @@ from quipukit.errors import FrameError
 from quipukit.frames import Queries, queries_frame
 from quipukit.mechanisms.base import Mechanism
 from quipukit.obfuscation import obfuscate
-from quipukit.pyterrier.frames import list_ranks, query_frame, refuse_originals, result_frame, source
+from quipukit.pyterrier.frames import list_ranks, query_frame, refuse_originals, refused, result_frame, source
 from quipukit.retrieval.fusion import fuse
 from quipukit.specs import Spec
 
@@ -52,7 +52,7 @@ class Obfuscate(pt.Transformer):  # type: ignore[misc]
 
     def transform_outputs(self, input_columns: list[str]) -> list[str]:
         """Return the columns of the output: qid and query alone."""
-        pt.validate.columns(input_columns, includes=["qid", "query"], excludes=["docno", "query_0"], context=self)
+        pt.validate.columns(input_columns, includes=["qid", "query"], excludes=refused(input_columns), context=self)
         return ["qid", "query"]
 
     def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
