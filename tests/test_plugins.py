@@ -72,7 +72,7 @@ def test_spellings_of_one_name():
 
 
 @pytest.mark.parametrize(
-    "fault", ["ImportError('no torch')", "ZeroDivisionError()", "KeyError('x')", "SyntaxError('x')"]
+    "fault", ["ImportError('no torch')", "ZeroDivisionError()", "KeyError('x')", "SyntaxError('x')", "SystemExit('x')"]
 )
 def test_a_plugin_that_raises_at_import_is_named_with_its_package(package, fault):
     package("qk_raises", "Bad = qk_raises:VALUE\n", f"raise {fault}\n")

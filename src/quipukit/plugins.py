@@ -68,7 +68,7 @@ def _load(entry: EntryPoint) -> Any:
     """Load what an entry point names; whatever goes wrong while its module is imported is said in one line."""
     try:
         return entry.load()
-    except Exception as fault:  # a module of somebody else's may raise anything
+    except (Exception, SystemExit) as fault:  # a module of somebody else's may raise anything, or be a script
         package = entry.dist.name if entry.dist is not None else entry.module
         reason = next(iter(str(fault).strip().splitlines()), "")
         raise ResourceError(
