@@ -284,3 +284,9 @@ def test_rows_of_a_checked_table_are_a_table_again(rows, extra):
     assert type(found.index) is pd.RangeIndex and found.attrs == {} and found.columns.name is None
     found.loc[:, "docno"] = "changed"
     assert "changed" not in set(some["docno"]) | set(checked["docno"])
+
+
+@pytest.mark.parametrize("other", [{"q1": "a secret"}, ["a secret"], None, "a secret"])
+def test_what_is_no_frame_is_refused_by_its_type(other):
+    with pytest.raises(FrameError, match=rf"Queries must be a DataFrame with .* \(found {type(other).__name__}\)"):
+        QUERIES.check(other)

@@ -50,6 +50,10 @@ class Table:
 
     def _typed(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, "pd.Series[Any]"]]:
         """Return the typed frame and its columns by name: to take one out of a frame costs more than to check it."""
+        given: object = frame
+        if not isinstance(given, pd.DataFrame):
+            wanted = ", ".join(self.columns)
+            raise FrameError(f"{self.name} must be a DataFrame with {wanted} (found {type(given).__name__}).")
         names = frame.columns.tolist()
         columns = {**self.columns, **{name: kind for name, kind in self.optional.items() if name in names}}
         times = Counter(names)
