@@ -39,6 +39,19 @@ def test_python_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkey
     assert len(names) > 1
 
 
+# Fragments that no test runs: an experiment that takes minutes, and names that stand for the reader's own file, run
+# or engine. There should be no more of them.
+FRAGMENTS = {"engines.md": 1, "experiments.md": 5, "identify.md": 1, "report.md": 3}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_stands_in_blocks_that_run(page: Path) -> None:
+    # Indented code is for the shell; what is indented Python no test would ever run.
+    plain = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    code = re.findall(r"^    (?:(?:from|import) \w|(?:\w+ = )?qk\.|write_report\().*$", plain, re.MULTILINE)
+    assert len(code) == FRAGMENTS.get(page.name, 0), code
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     broken = [
         f"{page.name}: {target}"
