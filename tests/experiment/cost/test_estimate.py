@@ -192,6 +192,15 @@ def test_a_mechanism_that_says_itself_how_much_it_sends_is_asked() -> None:
     assert drawn(qk.mechanism("Identity")) == 3
 
 
+def test_an_original_is_one_text_however_often_it_is_sent(village: Path) -> None:
+    def texts(mechanism: str, n: int) -> float:
+        return amounts(estimate(options(village, specs=(mechanism,), n=(n,))))["search"]
+
+    topics = len(tiny.TOPICS)
+    assert texts("Identity", 3) == texts("Identity", 30) == topics
+    assert topics < texts("CMP@5", 3) < texts("CMP@5", 30) < 30 * topics
+
+
 def test_attackers_that_know_the_mechanism_cost_more(village: Path) -> None:
     def ranking(*attackers: str) -> Step:
         (step,) = [one for one in estimate(options(village, attackers=attackers)).steps if one.stage == "rank the log"]
@@ -201,6 +210,22 @@ def test_attackers_that_know_the_mechanism_cost_more(village: Path) -> None:
     assert vectors.amount == words.amount == law.amount
     assert vectors.seconds < words.seconds < law.seconds
     assert ranking("QuIA", "Bayes").seconds == pytest.approx(vectors.seconds + law.seconds)
+
+
+def test_a_law_is_learned_once_for_each_setting(village: Path) -> None:
+    def learning(*specs: str, **changes: object) -> float:
+        choices = options(village, specs=(*specs, "Identity", "Random"), **{"attackers": ("Bayes",), **changes})
+        return estimate(choices, rates=only(law=1.0)).seconds
+
+    vectors = estimate(options(village)).plan.vectors
+    assert vectors is not None
+    by_word = len(vectors) * vectors.dimension / 384
+    words = len({word for text in [*tiny.log_queries(), *tiny.TOPICS.values()] for word in tokenize(text)})
+    assert learning("TEM@2") == pytest.approx(words * by_word)
+    assert learning("CMP@5") == pytest.approx(12_288 * by_word)  # which is simulated
+    assert learning("CMP@5", "CMP@10", "TEM@2") == pytest.approx((2 * 12_288 + words) * by_word)
+    assert learning("TEM@2", seeds=2, attackers=("Bayes", "Bayes(prior=uniform)")) == pytest.approx(words * by_word)
+    assert learning("TEM@2", attackers=("QuIA",)) == 0
 
 
 @pytest.mark.parametrize(

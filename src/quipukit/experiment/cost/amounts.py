@@ -12,19 +12,26 @@ from quipukit.encoders.load import load_encoder
 from quipukit.experiment.cells import AttackCell, Cell, SystemCell
 from quipukit.experiment.cost.lengths import first, mean_tokens, spread
 from quipukit.experiment.pipeline import Pipeline
+from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
+from quipukit.mechanisms.perturbation import Perturbation
+from quipukit.mechanisms.words import WordMechanism
 from quipukit.retrieval.bm25 import BM25
 from quipukit.retrieval.fusion import NO_RERANKER
 from quipukit.retrieval.load import is_dense, model_of, reranker_plugins
 from quipukit.retrieval.snippets import PREFIX
 from quipukit.retrieval.system import SystemSpec
+from quipukit.settings import ORIGINAL
 from quipukit.text import tokenize
 
-# Share of the variants of a sweep that are new texts: strong noise repeats nothing, weak noise nearly everything.
-NEW_TEXTS = 0.5
+# Share of the variants of a query that are new texts: where noise hides anything nearly all, where it is weak few.
+NEW_TEXTS = 0.8
+# Words on which a law is simulated where it has no closed form; and how the words of a log grow with its queries.
+_SIMULATED, _COUNTED, _GROWTH = 12_288, 20_000, 0.3
+_MINILM = 384  # dimensions, which the rate of a law is for
 _MANY, _SNIPPET_TOKENS = 1_000_000, 60.0  # documents of an engine that has its own, and what is shown of one
 # Share of the answers that no other variant found, where the collection is large; in the lists of guesses; and of the
 # originals, searched as deep as the largest pools.
-NEW_DOCUMENTS, _NEW_GUESSED, _NEW_ORIGINAL = 0.65, 0.2, 0.45
+NEW_DOCUMENTS, _NEW_GUESSED, _NEW_ORIGINAL = 0.75, 0.2, 0.7
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Amounts:
     @property
     def drawn_texts(self) -> float:
         """Return how many distinct texts are likely among the variants to be drawn."""
-        return NEW_TEXTS * self.variants
+        return len(self.plan.queries) * sum(map(texts_per_query, self.missing))
 
     @functools.cached_property
     def variant_tokens(self) -> float:
@@ -130,6 +137,29 @@ class Amounts:
         return float(len(attackers) * self.cells * len(self.plan.queries) * len(self.plan.log))
 
     @functools.cached_property
+    def log_words(self) -> float:
+        """Return how many distinct words the log is likely to have, from a part of it."""
+        texts = self.plan.log.texts
+        words = {word for text in spread(texts, _COUNTED) for word in tokenize(text)}
+        return len(words) * max(1.0, len(texts) / _COUNTED) ** _GROWTH
+
+    @functools.cached_property
+    def law_pairs(self) -> float:
+        """Return how often a word is compared with one of the vocabulary to learn the laws of mechanisms.
+
+        Each setting is learned once, for all seeds and attackers; of a reference nothing has to be.
+        """
+        pairs = {}
+        for cell in (*self.missing, *self.unattacked):
+            bound = cell.setting.bound
+            if isinstance(bound, WordMechanism) and cell.setting.strategy != "reference":
+                words = _SIMULATED if isinstance(bound, Perturbation | NoisyRANTEXT) else self.log_words
+                vocabulary = bound.vocabulary
+                size = 0 if vocabulary is None else len(vocabulary) * vocabulary.dimension / _MINILM
+                pairs[bound.spec] = words * size
+        return sum(pairs.values())
+
+    @functools.cached_property
     def rankings_after_fewer(self) -> int:
         """Return how often the log is ranked after fewer variants than were sent, for each query, by all attackers."""
         growth, ready = self.pipeline.growth, set(self.ready)
@@ -151,11 +181,19 @@ class Amounts:
     @functools.cached_property
     def pooled(self) -> float:
         """Return how many documents the pools are likely to hold, all cells and queries together."""
-        return sum(self._pool(cell.cell) for cell in self.plan.system_cells) * len(self.plan.queries)
+        return self._pooled(self.plan.system_cells)
+
+    @functools.cached_property
+    def newly_pooled(self) -> float:
+        """Return how many of them belong to cells that are to be searched."""
+        return self._pooled(self.unsearched)
+
+    def _pooled(self, cells: Sequence[SystemCell]) -> float:
+        return sum(self._pool(cell.cell) for cell in cells) * len(self.plan.queries)
 
     def _pool(self, cell: Cell) -> float:
         """Return how many documents are likely to be pooled for a query of a cell."""
-        answers = self.plan.depth(cell) * (1 + NEW_TEXTS * (sent_per_query(cell) - 1))
+        answers = self.plan.depth(cell) * texts_per_query(cell)
         return distinct(NEW_DOCUMENTS * answers, self._size)
 
     @functools.cached_property
@@ -169,7 +207,7 @@ class Amounts:
         )
         if not per_system:
             return 0.0
-        answers = queries * sum(plan.depth(cell) * NEW_TEXTS * sent_per_query(cell) for cell in per_system)
+        answers = queries * sum(plan.depth(cell) * texts_per_query(cell) for cell in per_system)
         found = NEW_DOCUMENTS * answers
         if self.pipeline.ceiling.cells:
             found += _NEW_ORIGINAL * queries * max(map(self._pool, plan.cells))
@@ -240,6 +278,11 @@ def sent_per_query(cell: Cell) -> int:
         return cell.setting.n
     members = getattr(bound, "members", None)
     return int(members or max(1.0, cell.setting.value))
+
+
+def texts_per_query(cell: Cell) -> float:
+    """Return how many distinct texts are likely among the variants of a query: one, where it is sent as it is."""
+    return 1.0 if cell.setting.mechanism == ORIGINAL else 1 + NEW_TEXTS * (sent_per_query(cell) - 1)
 
 
 def _reranking(system: SystemSpec) -> Encoder | None:

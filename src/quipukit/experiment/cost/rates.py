@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class Rates:
     """Seconds of the clock for one unit of work, with two cores; a machine with more needs less for most of them."""
 
-    start: float = 3.0  # a process that loads vectors, collection and log
+    start: float = 5.0  # a process that loads vectors, collection, log and compiled kernels
     transformer_start: float = 6.0  # to import torch and load a model
     word: float = 33e-6  # to draw one obfuscated word
     setting: float = 0.15  # to prepare a setting, and save what it draws
@@ -25,7 +25,7 @@ class Rates:
     pair: float = 9e-9  # a query of the log compared with a centroid,
     pair_words: float = 17e-9  # or word by word
     pair_law: float = 0.3e-6  # or by the law of a mechanism,
-    law: float = 1.5  # which is prepared first, for each setting
+    law: float = 10e-9  # which is prepared first, for each pair of words of 384 dimensions
     learned: float = 8e-6  # a query of the log, by an attacker that reads its words
     cell: float = 0.25  # a setting pooled, re-ranked and measured,
     attacked: float = 0.05  # attacked and measured

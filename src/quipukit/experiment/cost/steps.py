@@ -91,7 +91,7 @@ def _attacking(amounts: Amounts, rates: Rates) -> Iterator[Step]:
     learning = len(plan.log) * len(kinds["words"]) if amounts.cells else 0
     yield Step("learn the log", learning, "queries", learning * rates.learned)
     pairs = {"vectors": rates.pair, "words": rates.pair_words, "law": rates.pair_law}
-    laws = amounts.cells * len(kinds["law"])
+    laws = amounts.law_pairs if kinds["law"] else 0.0
     seconds = laws * rates.law + amounts.cells * len(plan.attackers) * rates.attacked
     seconds += sum(amounts.comparisons(kinds[kind]) * rate for kind, rate in pairs.items())
     yield Step("rank the log", amounts.comparisons(plan.attackers), "comparisons", seconds)
