@@ -1,5 +1,6 @@
 """Memory and disk: estimated beforehand, warned of, and a run that cannot end is not begun."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,39 @@ def test_more_of_anything_needs_more(village: Path, whole: Whole, tmp_path: Path
     longer = estimate(options(village, log=str(lines)), tmp_path).space
     assert longer.memory > few.memory and longer.cache > few.cache
     assert estimate(options(village), whole.folder).space.folder < few.folder  # whose vectors are there
+
+
+def test_a_finished_run_grows_by_what_is_added_to_it(village: Path, whole: Whole, tmp_path: Path) -> None:
+    folder = shutil.copytree(whole.folder, tmp_path / "run")
+    shutil.rmtree(folder / "report", ignore_errors=True)
+    more = options(village, specs=(*tiny.SPECS, "TEM@3", "Identity", "Random"))
+    fresh, unreported = (estimate(more, place).space.folder for place in (tmp_path / "fresh", folder))
+    (folder / "report").mkdir()
+    reported = estimate(more, folder).space.folder
+    assert reported < unreported < fresh
+    assert reported < 1e6 < 6e6 < unreported  # a report is replaced
+    assert estimate(options(village), folder).space.folder == 0
+
+
+def test_what_attackers_keep_needs_memory(village: Path, tmp_path: Path) -> None:
+    def memory(*attackers: str, **changes: object) -> float:
+        return estimate(options(village, attackers=attackers, **changes), tmp_path).space.memory
+
+    lines = tmp_path / "log.txt"
+    tiny.write_lines(lines, (f"{text} {number}" for number in range(50) for text in tiny.log_queries()))
+    vectors, words, law = (memory(one, log=str(lines)) for one in ("QuIA", "Lexical", "Bayes"))
+    assert vectors < words and vectors < law
+    assert memory("QuIA") < memory("QuIA", "Lexical") < memory("QuIA", "Lexical", "Bayes")
+
+
+def test_a_model_needs_memory_whoever_uses_it(village: Path, tmp_path: Path) -> None:
+    def memory(encoder: str, reranker: str) -> float:
+        chosen = options(village, encoder=encoder, systems=(("bm25", reranker),))
+        return estimate(chosen, tmp_path).space.memory
+
+    neither, one, both = memory("static", "static"), memory("static", "minilm"), memory("minilm", "minilm")
+    assert one > neither + 3e8
+    assert both == pytest.approx(one, rel=0.01)  # one model serves both
 
 
 def test_what_is_short_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
