@@ -8,6 +8,7 @@ import pytest
 from quipukit.encoders.base import Encoder, Kind, Piece
 from quipukit.experiment.cost import calibrate
 from quipukit.experiment.cost.calibrate import calibrated, median_seconds, with_encoder
+from quipukit.experiment.cost.lengths import filled
 from quipukit.experiment.cost.rates import TWO_CORES
 
 
@@ -45,7 +46,8 @@ class Slow(Encoder):
 def test_where_many_texts_are_to_be_encoded_some_are(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder, texts = Slow(), [f"text {number}" for number in range(1000)]
     assert with_encoder(TWO_CORES, encoder, texts, 10, 100) is TWO_CORES and encoder.texts == 0
-    monkeypatch.setattr(calibrate, "median_seconds", lambda task, rounds: task() is None or 48 * 0.5)
+    rows = filled(48, 10)
+    monkeypatch.setattr(calibrate, "median_seconds", lambda task, rounds: task() is None or rows * 0.5)
     rates = with_encoder(TWO_CORES, encoder, texts, 10, 1_000_000)
     assert 0 < encoder.texts < 200
     assert rates.transformer_text + 10 * rates.transformer_token == pytest.approx(0.5)

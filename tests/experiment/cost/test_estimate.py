@@ -12,6 +12,7 @@ from quipukit.encoders.store import EncodingStore
 from quipukit.experiment.cells import Cell
 from quipukit.experiment.cost.amounts import sent_per_query
 from quipukit.experiment.cost.estimate import Estimate, estimate, in_words
+from quipukit.experiment.cost.lengths import filled
 from quipukit.experiment.cost.rates import TWO_CORES, Rates
 from quipukit.experiment.cost.steps import Step
 from quipukit.experiment.options import Options
@@ -143,7 +144,8 @@ def test_encoding_is_counted_in_tokens(village: Path, tmp_path: Path) -> None:
     assert (short.amount, log) == (long.amount, same_log)
     for step in (short, long):
         square = (tiny.Words.dimension / 384) ** 2  # a model of fewer dimensions than MiniLM
-        assert step.seconds == pytest.approx(step.amount * (1 + 10 * step.tokens) * square)
+        rows = filled(step.amount, step.tokens, 2 + len(options(village).attackers))
+        assert step.seconds == pytest.approx(rows * (1 + 10 * step.tokens) * square)
     assert 15 < long.tokens / short.tokens < 20  # two marks do not repeat
     assert f"documents of {long.tokens:.0f} tokens" in long.units
 

@@ -5,7 +5,7 @@ import tokenizers
 
 from quipukit.collections.load import load_collection
 from quipukit.encoders.load import load_encoder
-from quipukit.experiment.cost.lengths import first, mean_tokens, spread
+from quipukit.experiment.cost.lengths import filled, first, mean_tokens, spread
 from quipukit.vectors.default_pack import model_folder
 
 
@@ -21,6 +21,13 @@ def test_nothing_has_no_length_and_a_static_encoder_reads_all_of_a_text() -> Non
     assert mean_tokens([], minilm) == 0
     long = "word " * 10_000
     assert mean_tokens([long], static) > 10_000 > mean_tokens([long], minilm) == minilm.recipe.max_length
+
+
+def test_few_texts_in_many_rounds_fill_more_rows_than_they_are() -> None:
+    assert filled(0, 33, 10) == 0 and filled(10, 0) == 10
+    assert filled(10_000, 33) == pytest.approx(10_000, rel=0.03)
+    once, often = filled(500, 33), filled(500, 33, rounds=10)
+    assert 500 < once < often < 8 * 500
 
 
 @pytest.mark.heavy

@@ -41,6 +41,7 @@ class Texts:
     encoder: Encoder
     count: float
     tokens: float  # of one, in the mean
+    rounds: int = 1  # in which they are encoded
 
 
 class Amounts:
@@ -227,7 +228,9 @@ class Amounts:
         count = float(len(plan.collection)) if whole else self.new_documents
         # Those of this folder are read, too: what an interrupted run encoded is among what it needs.
         left = max(0.0, count * (1 - kept) - (0 if whole else len(store)))
-        return Texts(encoder, left, mean_tokens(self.document_sample, encoder) or _SNIPPET_TOKENS)
+        tokens = mean_tokens(self.document_sample, encoder) or _SNIPPET_TOKENS
+        # To search with, all at once; else those of the pools, those of the originals, and each attacker's guesses.
+        return Texts(encoder, left, tokens, 1 if whole else 2 + len(plan.attackers))
 
     @functools.cached_property
     def unindexed(self) -> int:

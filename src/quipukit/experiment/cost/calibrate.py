@@ -17,6 +17,7 @@ import numpy as np
 from quipukit.encoders.base import Encoder
 from quipukit.encoders.half import unrounded
 from quipukit.encoders.static import StaticEncoder
+from quipukit.experiment.cost.lengths import filled
 from quipukit.experiment.cost.rates import Rates
 
 # Where there is other work, a few rounds are as quick as the moment is: twice as slow, or not slowed down at all.
@@ -52,7 +53,8 @@ def with_encoder(rates: Rates, encoder: Encoder, texts: Sequence[str], tokens: f
     step = max(1, len(texts) // _SOME)
     some = list(dict.fromkeys(texts[::step]))[:_SOME]
     encoder.encode(some[:2])  # loads the model
-    seconds = median_seconds(lambda: encoder.encode(some), 3) / len(some)
+    # Few texts fill no batch: what they take says less about many than their number does.
+    seconds = median_seconds(lambda: encoder.encode(some), 3) / filled(len(some), tokens)
     scale = seconds / (rates.transformer_text + rates.transformer_token * tokens)
     return replace(
         rates, transformer_text=rates.transformer_text * scale, transformer_token=rates.transformer_token * scale

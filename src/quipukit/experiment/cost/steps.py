@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from quipukit.encoders.half import unrounded
 from quipukit.encoders.static import StaticEncoder
 from quipukit.experiment.cost.amounts import Amounts, Texts, by_kind
+from quipukit.experiment.cost.lengths import filled
 from quipukit.experiment.cost.rates import Rates
 
 _MINILM = 384  # dimensions: other models are taken to cost as the square of theirs
@@ -53,7 +54,8 @@ def seconds_to_encode(texts: Texts, rates: Rates) -> float:
     if isinstance(unrounded(texts.encoder), StaticEncoder):
         return texts.count * (rates.static_text + rates.static_token * texts.tokens)
     larger = (texts.encoder.dimension / _MINILM) ** 2
-    return texts.count * (rates.transformer_text + rates.transformer_token * texts.tokens) * larger
+    rows = filled(texts.count, texts.tokens, texts.rounds)
+    return rows * (rates.transformer_text + rates.transformer_token * texts.tokens) * larger
 
 
 def _searching(amounts: Amounts, rates: Rates) -> Iterator[Step]:
