@@ -68,6 +68,20 @@ def test_a_further_mechanism_costs_its_own_cells(village: Path, whole: Whole) ->
     assert amounts(more)["rank the log"] == len(tiny.TOPICS) * 83
 
 
+def test_a_further_mechanism_finds_documents_of_its_own(
+    village: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path / "home"))
+    few = {"depth": 1, "n": 2}
+    tiny.run(village, tmp_path / "run", **few)
+    specs = (*tiny.SPECS, "TEM@3", "Identity", "Random")
+    added, all_of_them = (
+        amounts(estimate(options(village, specs=specs, **few), tmp_path / name))["encode documents"]
+        for name in ("run", "fresh")
+    )
+    assert 0 < added < all_of_them / 2
+
+
 def test_queries_of_sessions_are_counted_once_each_and_planted_ones_beside_the_originals(
     village: Path, whole: Whole, tmp_path: Path
 ) -> None:

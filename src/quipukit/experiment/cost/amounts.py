@@ -76,6 +76,11 @@ class Amounts:
         retrieve, utility, ready = self.pipeline.retrieve, self.pipeline.utility, set(self.ready)
         return [one for one in utility.cells if one.cell not in ready or not (retrieve.has(one) and utility.has(one))]
 
+    @property
+    def extended(self) -> bool:
+        """Return whether some cells are re-ranked and measured already, and others are not."""
+        return 0 < len(self.unmeasured) < len(self.pipeline.utility.cells)
+
     @functools.cached_property
     def unsearched(self) -> list[SystemCell]:
         """Return the cells that are to be searched."""
@@ -210,7 +215,7 @@ class Amounts:
             return 0.0
         answers = queries * sum(plan.depth(cell) * texts_per_query(cell) for cell in per_system)
         found = NEW_DOCUMENTS * answers
-        if self.pipeline.ceiling.cells:
+        if self.pipeline.ceiling.cells and not self.extended:
             found += _NEW_ORIGINAL * queries * max(map(self._pool, plan.cells))
         guesses = len(plan.attackers) * len(per_system) * queries * max(plan.depths.values())
         return distinct(found + _NEW_GUESSED * guesses, size)
@@ -226,8 +231,9 @@ class Amounts:
         store = self.pipeline.context.store_of(encoder)
         kept = 1 - store.missing(self.document_sample, "document") / max(1, len(self.document_sample))
         count = float(len(plan.collection)) if whole else self.new_documents
-        # Those of this folder are read, too: what an interrupted run encoded is among what it needs.
-        left = max(0.0, count * (1 - kept) - (0 if whole else len(store)))
+        # Those of this folder are read, too: what an interrupted run encoded is among what it needs. What a finished
+        # run encoded was for its own cells, and those that are added find others.
+        left = max(0.0, count * (1 - kept) - (0 if whole or self.extended else len(store)))
         tokens = mean_tokens(self.document_sample, encoder) or _SNIPPET_TOKENS
         # To search with, all at once; else those of the pools, those of the originals, and each attacker's guesses.
         return Texts(encoder, left, tokens, 1 if whole else 2 + len(plan.attackers))
