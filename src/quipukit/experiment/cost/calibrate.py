@@ -26,7 +26,7 @@ _ROUNDS, _PRODUCTS = 30, 10
 _ARITHMETIC = ("word", "pair", "pair_words", "pair_law", "law", "transformer_text", "transformer_token")
 _PYTHON = (
     *("start", "transformer_start", "setting", "index_word", "search", "search_document", "static_text"),
-    *("static_token", "learned", "cell", "attacked", "guessed", "report", "report_setting"),
+    *("static_token", "learned", "cell", "attacked", "guessed", "report", "report_attacker", "report_setting"),
 )
 # Texts of which some are encoded: to load a model for fewer would take longer than they do.
 _MANY_TEXTS = 3000

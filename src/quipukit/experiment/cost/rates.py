@@ -30,8 +30,9 @@ class Rates:
     cell: float = 0.25  # a setting pooled, re-ranked and measured,
     attacked: float = 0.05  # attacked and measured
     guessed: float = 0.1  # or whose guesses are searched
-    report: float = 20.0  # assembled, and a page of figures drawn,
-    report_setting: float = 0.1  # more for each setting
+    report: float = 6.5  # assembled, and a page of figures drawn,
+    report_attacker: float = 1.5  # more for each attacker,
+    report_setting: float = 0.1  # and for each setting
     sessions: float = 10.0  # times as long as one centroid takes
     # What the probes of `calibrate` take on the machine that the rates are for.
     product: float = 0.0186

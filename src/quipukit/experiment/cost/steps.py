@@ -41,7 +41,8 @@ def steps(amounts: Amounts, rates: Rates) -> list[Step]:
     }
     seconds = rates.start + rates.transformer_start * len(models) if todo else 0.0
     settings = len(amounts.plan.settings)
-    reporting = rates.report + rates.report_setting * settings if todo else 0.0
+    drawn = rates.report_attacker * len(amounts.plan.attackers) + rates.report_setting * settings
+    reporting = rates.report + drawn if todo else 0.0
     return [
         Step("start", int(todo), "process", seconds),
         *working,
