@@ -1,8 +1,10 @@
 """The blocks of the README and the quickstart run in an empty home, and a wrong one would be noticed."""
 
+import time
+
 import pytest
 
-from tests.newcomer import PAGES, blocks, main
+from tests.newcomer import PAGES, blocks, main, run
 
 
 def test_the_pages_have_blocks_of_every_kind():
@@ -18,6 +20,20 @@ def test_a_block_that_fails_or_prints_something_else_is_noticed(tmp_path, capsys
     assert main([page]) == 1
     printed = capsys.readouterr().out
     assert "1 of 3 blocks are as they say" in printed and "--- the page says\nwrong" in printed
+
+
+@pytest.mark.heavy
+def test_a_block_of_python_has_the_imports_of_those_before_it(tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nimport math\n\nx = 1\n```\n\n```python\nprint(math.pi)\n```\n")
+    assert main([page]) == 0, capsys.readouterr().out
+
+
+def test_a_block_that_hangs_is_ended_and_named(tmp_path):
+    begin = time.monotonic()
+    [fault] = run("sh", "sleep 60\ntrue\n", tmp_path, seconds=0.2)
+    assert "ended after 0.2 seconds" in fault
+    assert time.monotonic() - begin < 30
 
 
 @pytest.mark.slow
