@@ -2,9 +2,10 @@
 
     python -m tests.newcomer [PAGE ...]
 
-Blocks of Python and of the shell are run; what follows a line that begins with `$` in a console block is compared with
-what the command prints. A block of Python goes on where the page's earlier ones stopped as far as imports go. Commands
-of indented blocks name files and collections of the reader's own: the test of the site parses them.
+Blocks of Python and of the shell are run; what follows a line that begins with `$` in a console block is compared
+with what the command prints. A command of the shell has to end with 0, or with N where the page says `# exit code N`.
+A block of Python goes on where the page's earlier ones stopped as far as imports go. Commands of indented blocks name
+files and collections of the reader's own: the test of the site parses them.
 """
 
 import os
@@ -40,9 +41,16 @@ def run(kind: str, body: str, place: Path, seconds: float = SECONDS) -> list[str
     """Run a block and return what is wrong with it."""
     if kind == "console":
         return [fault for command, wanted in _with_output(body) for fault in _compare(command, wanted, place, seconds)]
-    command = [sys.executable, "-c", body] if kind == "python" else ["sh", "-e", "-c", body]
+    command = [sys.executable, "-c", body] if kind == "python" else ["sh", "-e", "-c", expecting(body)]
     done = _execute(command, place, seconds)
     return [] if done.returncode == 0 else [f"{body.splitlines()[0]} ...: {done.stderr.strip()[-500:]}"]
+
+
+def expecting(body: str) -> str:
+    """Return a block of the shell where each command that is followed by `# exit code N` has to end with N."""
+    return re.sub(
+        r"^(.*?) +# exit code (\d+).*$", r"ended=0; \1 || ended=$?; test $ended -eq \2", body, flags=re.MULTILINE
+    )
 
 
 def imports(body: str) -> str:

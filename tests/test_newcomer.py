@@ -29,6 +29,11 @@ def test_a_block_of_python_has_the_imports_of_those_before_it(tmp_path, capsys):
     assert main([page]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("command", "faults"), [("sh -c 'exit 3'", 0), ("true", 1), ("sh -c 'exit 2'", 1)])
+def test_a_command_has_to_end_with_the_code_that_the_page_states(tmp_path, command, faults):
+    assert len(run("sh", f"{command}  # exit code 3: nothing found\ntrue\n", tmp_path)) == faults
+
+
 def test_a_block_that_hangs_is_ended_and_named(tmp_path):
     begin = time.monotonic()
     [fault] = run("sh", "sleep 60\ntrue\n", tmp_path, seconds=0.2)
