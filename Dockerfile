@@ -1,8 +1,8 @@
 # quipukit in a container: `docker build -t quipukit .`, then `docker run --rm -it quipukit demo`.
 # Results: `docker run --rm -v "$PWD/runs:/home/user/runs" quipukit evaluate ... -o runs/mine`.
 #
-# On Linux the torch of the default package index brings GPU libraries of several GB, whatever its version. An index with
-# CPU builds, such as torch's own, keeps them away: `docker build --build-arg PIP_EXTRA_INDEX_URL=... -t quipukit .`
+# On Linux the pinned torch of the default package index brings GPU libraries of several GB. An index with CPU builds,
+# such as torch's own, keeps them away: `docker build --build-arg PIP_EXTRA_INDEX_URL=... -t quipukit .`
 #
 # Python 3.11 is what all tests are run with.
 FROM python:3.11-slim AS build
