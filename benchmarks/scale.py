@@ -274,7 +274,8 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
     sent = job.queries * settings * VARIANTS
     texts = sent * costs["distinct texts among the variants (share)"]
     pooled = sent * 100 * costs["pooled documents per answer"]
-    documents = min(job.documents, NEW_DOCUMENTS * 100 * texts)
+    pairs = NEW_DOCUMENTS * 100 * texts  # of a query and a document
+    documents = min(job.documents, pairs)
     encoded = texts + LOG + documents
     handed = costs["per text handed out, its vector written by a worker"]
     parts = 2 * 3 * CORES[-1]  # in which the log is ranked, and looked through for guesses
@@ -297,9 +298,13 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
             "hand out the ranking of the log": LOG * costs["per row of the log that a worker reads and ranks"]
             + parts * costs["per task"],
             "collect and save pools": pooled * costs["per pooled document, found by workers, its pool saved"],
-            "score documents": documents * costs["per document scored by its vector"],
+            "score documents": pairs
+            * (
+                costs["per document scored by its vector"]
+                + costs["per query and document, scored by BM25 and remembered"]
+            ),
             "hand out pools to be measured": pooled
-            * costs["per pooled document, scored by BM25, and measured by workers"],
+            * costs["per pooled document, its score known, and measured by workers"],
             "attack": sent * costs["per obfuscated query, attacked by QuIA"],
             "hand out texts to be compared": sent * costs["per obfuscated query, compared by workers"],
             "begin these stages": costs["seconds of these stages, per experiment"],

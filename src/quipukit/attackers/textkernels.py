@@ -9,6 +9,7 @@ import numpy as np
 from quipukit.jit import numba
 
 BASE = 0x9E3779B97F4A7C15  # of the polynomial that hashes a key, modulo 2^64
+_INSERTED = 24  # rows that are sorted by insertion
 
 
 @numba.njit(cache=True, nogil=True)
@@ -71,7 +72,7 @@ def sort_groups(content, starts, order, bounds, depth):  # type: ignore[no-untyp
     """Sort each group ``order[bounds[g, 0]:bounds[g, 1]]`` of rows whose first ``depth`` bytes are equal.
 
     By eight bytes after the other, of those rows alone that are equal so far; a text that has ended is before one that
-    goes on with zeros, and equal texts stay in the order of their rows.
+    goes on with zeros, and equal texts stay in the order in which they come.
     """
     longest = 0
     for group in range(len(bounds)):
@@ -86,29 +87,30 @@ def sort_groups(content, starts, order, bounds, depth):  # type: ignore[no-untyp
             first, last, deep = pending[waiting]
             count = last - first
             _read_words(content, starts, order, first, last, deep, words, left)
-            if count <= 32:
+            if count <= _INSERTED:
                 for place in range(1, count):
                     word, size, row, hole = words[place], left[place], order[first + place], place
-                    while hole and (
-                        words[hole - 1] > word
-                        or (
-                            words[hole - 1] == word
-                            and (left[hole - 1] > size or (left[hole - 1] == size and order[first + hole - 1] > row))
-                        )
-                    ):
+                    while hole and words[hole - 1] > word:
                         words[hole], left[hole] = words[hole - 1], left[hole - 1]
                         order[first + hole] = order[first + hole - 1]
                         hole -= 1
                     words[hole], left[hole], order[first + hole] = word, size, row
             else:
-                # One after the other, from the least to the most important; each keeps equal ones in order.
+                by = np.argsort(words[:count], kind="mergesort")
                 rows[:count] = order[first:last]
-                by = np.argsort(rows[:count], kind="mergesort")
-                by = by[np.argsort(left[:count][by], kind="mergesort")]
-                by = by[np.argsort(words[:count][by], kind="mergesort")]
-                order[first:last] = rows[:count][by]
+                for place in range(count):
+                    order[first + place] = rows[by[place]]
+                rows[:count] = left[:count]
+                for place in range(count):
+                    left[place] = rows[by[place]]
                 words[:count] = words[:count][by]
-                left[:count] = left[:count][by]
+            for place in range(1, count):  # nearly never: a text that goes on with zeros, beside one that has ended
+                hole = place
+                while hole and words[hole - 1] == words[hole] and left[hole - 1] > left[hole]:
+                    left[hole - 1], left[hole] = left[hole], left[hole - 1]
+                    above = first + hole
+                    order[above - 1], order[above] = order[above], order[above - 1]
+                    hole -= 1
             begin = 0
             for place in range(1, count + 1):
                 if place == count or words[place] != words[begin] or left[place] != left[begin]:
@@ -123,9 +125,9 @@ def gather(content, starts, rows, out):  # type: ignore[no-untyped-def]
     """Write the texts of some rows one after the other."""
     end = 0
     for row in rows:
-        size = starts[row + 1] - starts[row]
-        out[end : end + size] = content[starts[row] : starts[row + 1]]
-        end += size
+        for place in range(starts[row], starts[row + 1]):
+            out[end] = content[place]
+            end += 1
 
 
 @numba.njit(cache=True, nogil=True)

@@ -167,7 +167,7 @@ class Texts(PackedTexts):
             rows = order[tied]
             words = self._words(rows, depth)
             ended = np.minimum(sizes[rows] - depth, _WORD)  # what has ended is before what goes on with zeros
-            by = np.lexsort((ended, words, groups)) if depth else np.argsort(words)
+            by = np.lexsort((ended, words, groups)) if depth else np.argsort(words, kind="stable")
             order[tied] = rows[by]
             words, ended, groups = words[by], ended[by], groups[by]
             begins = np.ones(len(tied), bool)

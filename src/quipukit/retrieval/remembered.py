@@ -1,6 +1,6 @@
 """Scores that are computed once and remembered, for experiments in which many settings pool the same documents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,9 @@ class RememberedScores(Scorer):
             for query, docnos in batches
         ]
 
-    def known(self, query: str, docnos: Iterable[str], count: int) -> NDArray[np.float64]:
+    def known(self, query: str, docnos: Sequence[str]) -> NDArray[np.float64]:
         """Return what is remembered for a query and some documents."""
-        return np.fromiter(map(self._scores[query].__getitem__, docnos), np.float64, count)
+        return np.fromiter(map(self._scores[query].__getitem__, docnos), np.float64, len(docnos))
 
     def forget(self) -> None:
         """Let go of all scores: those of other queries are not asked for again."""

@@ -129,8 +129,8 @@ class Utility(Stage[SystemCell]):
             return
         documents: dict[str, set[str]] = {}
         for pool in pools:
-            for qid, docnos in pool.groupby("qid", sort=False)["docno"]:
-                documents.setdefault(str(qid), set()).update(docnos)
+            for qid, docnos, _ in _by_query(pool):
+                documents.setdefault(qid, set()).update(docnos)
         scorer.score_many([(self._texts[qid], sorted(docnos)) for qid, docnos in documents.items()], progress)
 
     def forget(self, scorer: RememberedScores | None) -> None:
@@ -176,9 +176,9 @@ class Utility(Stage[SystemCell]):
         """Return the score of every row of a pool, by which it will be ranked."""
         if scorer is None:
             return pool["fused"].to_numpy(np.float64)
-        docnos, scores = pool["docno"].to_numpy(object), np.empty(len(pool))
-        for qid, rows in pool.groupby("qid", sort=False).indices.items():
-            scores[rows] = scorer.known(self._texts[str(qid)], docnos[rows], len(rows))
+        scores = np.empty(len(pool))
+        for qid, docnos, rows in _by_query(pool):
+            scores[rows] = scorer.known(self._texts[qid], docnos)
         return scores
 
     def in_order(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -190,6 +190,13 @@ class Utility(Stage[SystemCell]):
     @functools.cached_property
     def _texts(self) -> Mapping[str, str]:
         return dict(zip(self.plan.queries["qid"], self.plan.queries["query"], strict=True))
+
+
+def _by_query(pool: pd.DataFrame) -> "Iterator[tuple[str, list[str], NDArray[np.int64]]]":
+    """Yield the documents of each query, and their rows; a column of strings is slow to iterate over."""
+    docnos = pool["docno"].to_numpy(object)
+    for qid, rows in pool.groupby("qid", sort=False).indices.items():
+        yield str(qid), docnos[rows].tolist(), rows
 
 
 @dataclass(frozen=True, eq=False)
