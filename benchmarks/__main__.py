@@ -2,8 +2,11 @@
 
 import argparse
 import importlib
+import os
+import subprocess
+import time
 
-from benchmarks.data import Skipped, machine
+from benchmarks.data import ROOT, Skipped, machine
 from benchmarks.table import Line, summary
 
 NAMES = (
@@ -51,18 +54,32 @@ def main() -> None:
     for name in arguments.names:
         if name not in NAMES:
             parser.error(f"there is no benchmark {name!r}; choose from {', '.join(NAMES)}")
-    print(machine())
+    print(f"{machine()}; {commit()}")
     lines: list[Line] = []
     for name in arguments.names or (name for name in NAMES if name not in ONLY_NAMED):
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"\n# {name}: {module.QUESTION}", flush=True)
+        start = time.perf_counter()
         try:
             lines += module.run(arguments.quick, *([arguments.scale] if name == "full_size" else []))
         except Skipped as reason:
             print(f"skipped: {reason}")
+        load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
+        print(f"{name} took {time.perf_counter() - start:,.0f} s; load averages at its end {load}", flush=True)
     print(f"\n{summary(lines)}")
     if arguments.quick:
         print("Targets that depend on the size of the work are judged without --quick only.")
+
+
+def commit() -> str:
+    """Return which commit is measured, and whether files differ from it."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+    return f"commit {told.stdout.strip()}"
 
 
 if __name__ == "__main__":

@@ -98,8 +98,8 @@ class DistributedEncoder(Encoder):
             chunks = self._chunks(_lengths(texts)[wanted], _MOST_WRITTEN)
             place = segments.folder, segments.precision
             items = (
-                _Writing(_Chunk.of(self._encoder, texts, wanted[chunk], kind), keys[wanted[chunk]], *place)
-                for chunk in chunks
+                _Writing(_Chunk.of(self._encoder, texts, rows, kind), keys.take(rows, axis=0), *place)
+                for rows in map(wanted.take, chunks)
             )
             for number, (segment, worker, probe) in executor.map(_write, items):
                 self._compare(_Encoded(np.empty((0, 0), np.float32), worker, probe))

@@ -209,13 +209,22 @@ class RowFile:
             os.close(handle)  # releases the lock
 
 
-def find_rows(known: Keys, order: Rows, keys: Keys) -> Rows:
-    """Return the row of every key among known ones, in the order of their first halves; -1 where there is none."""
-    by = np.argsort(keys[:, 0])  # neighbors are looked for near each other: millions take a tenth of the time
+def find_rows(known: Keys, order: Rows, keys: Keys, firsts: "NDArray[np.uint64] | None" = None) -> Rows:
+    """Return the row of every key among known ones, in the order of their first halves; -1 where there is none.
+
+    ``firsts`` are those halves in order, where they are at hand: then nothing is looked up through ``order``.
+    """
+    wanted = np.ascontiguousarray(keys[:, 0])
+    by = np.argsort(wanted)  # neighbors are looked for near each other: millions take a tenth of the time
     place = np.empty(len(keys), np.int64)
-    place[by] = np.searchsorted(known[:, 0], keys[by, 0], side="right", sorter=order) - 1
+    if firsts is None:
+        place[by] = np.searchsorted(known[:, 0], wanted[by], side="right", sorter=order) - 1
+    else:
+        place[by] = np.searchsorted(firsts, wanted[by], side="right") - 1
     rows = order[np.maximum(place, 0)]
-    rows[(place < 0) | (known[rows] != keys).any(axis=1)] = -1
+    rows[(place < 0) | (known[rows, 0] != wanted)] = -1
+    there = np.flatnonzero(rows >= 0)
+    rows[there[known[rows[there], 1] != keys[there, 1]]] = -1
     return rows
 
 

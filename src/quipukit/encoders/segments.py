@@ -76,6 +76,7 @@ class Segments:
         self._new: list[Keys] = []
         self._keys = np.empty((0, 2), np.uint64)
         self._order = np.empty(0, np.int64)  # of the keys, without the new ones
+        self._firsts = np.empty(0, np.uint64)  # their first halves in that order
         _remove_unfinished(self._folder)
 
     @property
@@ -116,15 +117,16 @@ class Segments:
             return np.full(len(keys), -1, np.int64)
         if self._new:
             self._sort()
-        return find_rows(self._keys, self._order, keys)
+        return find_rows(self._keys, self._order, keys, self._firsts)
 
     def _sort(self) -> None:
         """Put new keys into order, and those between the others: a long log comes in many parts."""
-        known, new = self._keys[self._order, 0], np.concatenate(self._new)
+        new = np.concatenate(self._new)
         own = np.argsort(new[:, 0], kind="stable")
         # After those that are equal: of two rows with one key the last is found.
-        places = np.searchsorted(known, new[own, 0], side="right")
-        self._order = np.insert(self._order, places, own + len(known))
+        places = np.searchsorted(self._firsts, new[own, 0], side="right")
+        self._order = np.insert(self._order, places, own + len(self._keys))
+        self._firsts = np.insert(self._firsts, places, new[own, 0])
         self._keys, self._new = np.concatenate([self._keys, new]), []
 
     def matrix(self) -> "SegmentRows":

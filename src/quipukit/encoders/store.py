@@ -174,7 +174,8 @@ class EncodingStore:
         if isinstance(self._file, Segments) and self._shared_by is not None:
             rows = np.full(len(texts), -1, np.int64)
             for positions, segment in self._shared_by.written(texts, wanted, kind, keys, self._file):
-                rows[wanted[positions]] = self._file.adopt(segment, keys[wanted[positions]])
+                own = wanted[positions]
+                rows[own] = self._file.adopt(segment, keys.take(own, axis=0))
                 done += len(positions)
                 if progress:
                     progress(done, len(wanted))
@@ -241,7 +242,7 @@ def first_of_equal(keys: Keys) -> Rows:
     >>> first_of_equal(np.array([[1, 1], [2, 1], [1, 1], [1, 2]], np.uint64)).tolist()
     [0, 1, 3]
     """
-    halves = np.sort(keys[:, 0])
+    halves = np.sort(np.ascontiguousarray(keys[:, 0]))
     if (halves[1:] != halves[:-1]).all():  # nearly always, and a tenth of the work
         return np.arange(len(keys))
     order = np.lexsort((keys[:, 1], keys[:, 0]))  # which keeps equal ones in order
