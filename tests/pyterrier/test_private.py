@@ -263,6 +263,11 @@ def test_it_works_in_experiments():
     assert table.loc[1, "RR"] > 0
 
 
+def test_metadata_show_no_address_and_no_path_of_this_machine():
+    stages = PrivateRetriever(Capturing() >> Capturing(), NOISY, n=2).ir_metadata("mine").stages
+    assert {stage.name: stage.method for stage in stages}["inner"] == "Capturing >> Capturing"
+
+
 def test_metadata_of_a_run_name_the_stages(tmp_path):
     yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
     metadata = PrivateRetriever(Capturing(), NOISY, n=2, reranker=Overlap()).ir_metadata("mine", dataset="irds:vaswani")

@@ -227,11 +227,17 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
         """Return what the ir_metadata schema asks about a run of this retriever; ``.write(path)`` puts it beside it."""
         stages = [
             Stage("obfuscation", repr(self.mechanism.spec), {"variants": self.n, "seeded": self.seed is not None}),
-            Stage("inner", repr(self.inner), reranks=""),
+            Stage("inner", _class_names(self.inner), reranks=""),
             Stage("pool", "union of the lists of all variants"),
             Stage("reranker", self._reranker_name, reranks="pool"),
         ]
         return Metadata(tag, stages, collection=dataset, toolkits=("pyterrier", "quipukit"))
+
+
+def _class_names(transformer: Any) -> str:
+    """Return what a pipeline consists of: a transformer's own words may hold an address, or a path of this machine."""
+    inside = pt.inspect.subtransformers(transformer).get("transformers") if isinstance(transformer, pt.Transformer) else None
+    return " >> ".join(map(_class_names, inside)) if inside else type(transformer).__name__
 
 
 def _query_columns(columns: Iterable[str]) -> list[str]:
