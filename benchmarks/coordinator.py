@@ -184,9 +184,12 @@ def stages(quick: bool) -> dict[str, float]:
         _staged(Path(place) / "warm", 2, executor, idle)
         sizes, rounds = ((2, 3), 1) if quick else ((10, _VARIANTS), 4)
         few, many = (_least(Path(place) / str(n), n, rounds, executor, idle) for n in sizes)
+        wide = _least(Path(place) / "wide", sizes[0], rounds, executor, idle, topics=4 * _TOPICS)
     del index
     slopes = {
-        (stage, unit): max(0.0, (many[stage] - few[stage]) / (many[unit] - few[unit])) for stage, unit in _UNITS.items()
+        (stage, unit): max(0.0, (larger[stage] - few[stage]) / (larger[unit] - few[unit]))
+        for stage, unit in _UNITS.items()
+        for larger in [wide if unit == "guesses" else many]
     }
     fixed = sum(max(0.0, few[stage] - slope * few[unit]) for (stage, unit), slope in slopes.items())
     return {
@@ -195,29 +198,32 @@ def stages(quick: bool) -> dict[str, float]:
         "per pooled document, its score known, and measured by workers": slopes["utility", "pooled"],
         "per obfuscated query, attacked by QuIA": slopes["attack", "sent"],
         "per obfuscated query, compared by workers": slopes["text_similarity", "sent"],
-        "per pooled document, in the consensus; and guesses": slopes["need", "pooled"],
+        "per pooled document, in the consensus": slopes["consensus", "pooled"],
+        "per query and setting, its guess searched for": slopes["need", "guesses"],
         "pooled documents per answer": many["pooled"] / (many["sent"] * _DEPTH),
         "seconds of these stages, per experiment": fixed,
     }
 
 
+# What each stage grows with.
 _UNITS = {
     "retrieve": "pooled",
     "scoring": "pairs",
     "utility": "pooled",
     "attack": "sent",
     "text_similarity": "sent",
-    "need": "pooled",
+    "need": "guesses",
+    "consensus": "pooled",
 }
 
 
-def _least(folder: Path, n: int, rounds: int, executor: Any, idle: float) -> dict[str, float]:
+def _least(folder: Path, n: int, rounds: int, executor: Any, idle: float, topics: int = _TOPICS) -> dict[str, float]:
     """Return the least of some rounds, for each stage: what is left is small, and easily disturbed."""
-    seen = [_staged(folder / str(number), n, executor, idle) for number in range(rounds)]
+    seen = [_staged(folder / str(number), n, executor, idle, topics) for number in range(rounds)]
     return {what: min(one[what] for one in seen) for what in seen[0]}
 
 
-def _staged(folder: Path, n: int, executor: Any, idle: float) -> dict[str, float]:
+def _staged(folder: Path, n: int, executor: Any, idle: float, topics: int = _TOPICS) -> dict[str, float]:
     """Run the stages of an experiment; return how long the coordinator computed for each, and how much there was."""
     from quipukit.experiment.artifacts import Artifacts
     from quipukit.experiment.grid import expand
@@ -230,7 +236,7 @@ def _staged(folder: Path, n: int, executor: Any, idle: float) -> dict[str, float
     options = Options(
         specs=tuple(expand(_SPECS, (), ())),
         n=n,
-        topics=_TOPICS,
+        topics=topics,
         depth=_DEPTH,
         systems=(("bm25", "bm25"),),
         attackers="QuIA",
@@ -241,6 +247,7 @@ def _staged(folder: Path, n: int, executor: Any, idle: float) -> dict[str, float
     pipeline = Pipeline(Context(plan, Artifacts(folder), StageTimer(ProgressListener()), executor))
     pipeline.obfuscate.run()
     spent: dict[str, float] = {"sent": sum(map(pipeline.obfuscate.variants, plan.cells))}
+    spent["guesses"] = len(plan.queries) * len(plan.cells)
     for name in _UNITS:
         if name == "utility":
             # Twice: at first every document is scored, then each of them is known, as it is to most of 88 settings.
@@ -250,6 +257,9 @@ def _staged(folder: Path, n: int, executor: Any, idle: float) -> dict[str, float
             spent["scoring"], spent["utility"] = first - again, again
             spent["pairs"] = sum(map(len, scorer._scores.values()))
             stage.run()
+        elif name == "consensus":
+            pipeline.need._fused.clear()
+            spent[name] = busy(pipeline.need.run, 1, idle)  # nothing else of it is left to do
         elif name != "scoring":
             spent[name] = busy(getattr(pipeline, name).run, 1, idle)
     spent["pooled"] = sum(pipeline.retrieve.documents_pooled(cell) * len(plan.queries) for cell in plan.cells)

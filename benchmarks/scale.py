@@ -308,7 +308,8 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
             "attack": sent * costs["per obfuscated query, attacked by QuIA"],
             "hand out texts to be compared": sent * costs["per obfuscated query, compared by workers"],
             "begin these stages": costs["seconds of these stages, per experiment"],
-            "hand out pools for the consensus": pooled * costs["per pooled document, in the consensus; and guesses"],
+            "hand out pools for the consensus": pooled * costs["per pooled document, in the consensus"],
+            "search for the guesses": job.queries * settings * costs["per query and setting, its guess searched for"],
         },
         bytes=encoded * DIMENSION * 4,
     )
