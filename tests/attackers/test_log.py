@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from quipukit.attackers.log import QueryLog, read_log
 from quipukit.collections.files import Folder
@@ -58,3 +60,17 @@ def test_a_collection_may_bring_its_log(tmp_path):
         assert read_log("shop").counts.tolist() == [2, 1]
         with pytest.raises(InputError, match="has no query log of its own; pass log=FILE"):
             read_log("bare")
+
+
+@pytest.mark.parametrize("many", [0, 3, 1000])
+@pytest.mark.parametrize("long", [2, 1000])
+@given(st.lists(st.text(alphabet="aB \x1c\x0b\u00e9\u212a\ufeff", max_size=6), min_size=1, max_size=12), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+def test_lines_of_a_file_are_read_as_the_same_texts_are(tmp_path, monkeypatch, long, many, lines, ended):
+    monkeypatch.setattr("quipukit.attackers.log._MANY", many)
+    monkeypatch.setattr("quipukit.attackers.scratch.LONG", long)
+    monkeypatch.setattr("quipukit.io.reading.HEAD", 8)
+    (tmp_path / "log.txt").write_text("x" + "\n".join(lines) + "\n" * ended, encoding="utf-8", newline="")
+    log, expected = read_log(tmp_path / "log.txt"), QueryLog.of(["x" + lines[0], *lines[1:]])
+    assert (list(log.texts), log.counts.tolist()) == (list(expected.texts), expected.counts.tolist())
+    assert log.hashes.tolist() == expected.hashes.tolist()

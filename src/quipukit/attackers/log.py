@@ -2,7 +2,6 @@
 
 import itertools
 import os
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +12,15 @@ from numpy.typing import NDArray
 
 from quipukit.attackers.bulk import hashes_of, keyed, keys
 from quipukit.attackers.scratch import stored
-from quipukit.attackers.texts import Texts, chosen, kept
+from quipukit.attackers.texts import Block, Texts, chosen, kept, kept_blocks
 from quipukit.errors import FileError, InputError
-from quipukit.io.logs import read_log_file
-from quipukit.text import joined, key
+from quipukit.io.logs import LineQueries, read_log_file
+from quipukit.text import divided, joined, key
 
 _AT_ONCE = 4096  # texts whose keys are made at a time
+_END = ord("\n")
+_ONCE: Sequence[int] = ()  # counts of texts that count 1 each
+_ALL: Sequence[object] = ()  # texts that have something in them: all
 _MANY = 250_000  # texts after which compiled code is worth loading
 
 
@@ -46,28 +48,31 @@ class QueryLog:
     @classmethod
     def of(cls, texts: Iterable[str], counts: Iterable[int] | None = None) -> "QueryLog":
         """Make a log from texts; texts with nothing in them are left out."""
-        numbers, times = array("Q"), array("q")
+        numbers, times, count = list[NDArray[np.uint64]](), list[NDArray[np.int64]](), 0
 
-        def checked() -> Iterator[str]:
+        def checked() -> "Iterator[Block]":
+            nonlocal count
             for some, often in _blocks(texts, counts):
-                for wrong in set(map(type, some)):
-                    if not issubclass(wrong, str):
-                        raise InputError(f"the query log holds an entry that is no text ({wrong.__name__}); drop it.")
-                filled, hashes = _hashed(some, len(numbers) >= _MANY)
+                content, sizes = _packed(some)
+                filled, own = _hashed(content, sizes, count >= _MANY)
                 if not all(filled):
-                    some = list(itertools.compress(some, filled))
-                    often = itertools.compress(often, filled)
-                numbers.frombytes(hashes.tobytes())
-                times.extend(often)
-                yield from some
+                    written = divided(content, np.asarray(sizes).tolist())
+                    content, sizes = joined(list(itertools.compress(written, filled)))
+                    often = often if often is _ONCE else list(itertools.compress(often, filled))
+                numbers.append(own)
+                times.append(np.ones(len(own), np.int64) if often is _ONCE else np.fromiter(often, np.int64, len(own)))
+                count += len(own)
+                yield content, sizes
 
         try:
-            given = kept(checked())
+            given = kept_blocks(checked())
         except OverflowError:
             raise _TOO_LARGE from None
         if not given:
             raise InputError("the query log holds no query; give a file with one query per line.")
-        hashes, total = np.frombuffer(numbers, np.uint64), np.frombuffer(times, np.int64)
+        hashes, total = np.concatenate(numbers), np.concatenate(times)
+        numbers.clear()
+        times.clear()
         first = _first_rows(given, hashes)
         distinct = np.flatnonzero(first == np.arange(len(given)))
         if len(distinct) < len(given):
@@ -126,27 +131,42 @@ class QueryLog:
 _TOO_LARGE = InputError("the counts of the query log are too large to add up; check them.")
 
 
-def _hashed(texts: list[str], many: bool) -> "tuple[Sequence[object], NDArray[np.uint64]]":
+def _packed(texts: "bytes | list[str]") -> "tuple[bytes, Sequence[int] | NDArray[np.int64]]":
+    """Return texts one after the other, and their sizes; those of a file are lines that end in LF."""
+    if isinstance(texts, bytes):
+        letters = np.frombuffer(texts if texts.endswith(b"\n") else texts + b"\n", np.uint8)
+        ends = np.flatnonzero(letters == _END)
+        return letters[letters != _END].tobytes(), np.diff(ends, prepend=-1) - 1
+    for wrong in set(map(type, texts)):
+        if not issubclass(wrong, str):
+            raise InputError(f"the query log holds an entry that is no text ({wrong.__name__}); drop it.")
+    return joined(texts)
+
+
+def _hashed(
+    content: bytes, sizes: "Sequence[int] | NDArray[np.int64]", many: bool
+) -> "tuple[Sequence[object], NDArray[np.uint64]]":
     """Return which texts have anything in them, and the hashes of their keys; by compiled code where it is worth it."""
     if not many:
-        identities = keys(texts)
+        identities = keys(divided(content, np.asarray(sizes).tolist()))
         return identities, hashes_of(list(filter(None, identities)))
-    content, lengths = joined(texts)
-    starts = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])
-    _, sizes, hashes = keyed(np.frombuffer(content, np.uint8), starts)
-    return sizes.tolist(), hashes[sizes > 0]
+    starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
+    _, lengths, hashes = keyed(np.frombuffer(content, np.uint8), starts)
+    return (_ALL, hashes) if lengths.all() else (lengths.tolist(), hashes[lengths > 0])
 
 
-def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tuple[list[str], Iterable[int]]]":
-    """Yield some texts after the other, with their counts."""
-    if counts is None:
+def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tuple[bytes | list[str], Sequence[int]]]":
+    """Yield some texts after the other, with their counts; `_ONCE` where each counts 1."""
+    if counts is None and isinstance(texts, LineQueries):
+        yield from ((block, _ONCE) for block in texts.blocks() if block)
+    elif counts is None:
         rest = iter(texts)
         while some := list(itertools.islice(rest, _AT_ONCE)):
-            yield some, itertools.repeat(1, len(some))
-        return
-    pairs = zip(texts, counts, strict=True)
-    while both := list(itertools.islice(pairs, _AT_ONCE)):
-        yield [text for text, _ in both], [count for _, count in both]
+            yield some, _ONCE
+    else:
+        pairs = zip(texts, counts, strict=True)
+        while both := list(itertools.islice(pairs, _AT_ONCE)):
+            yield [text for text, _ in both], [count for _, count in both]
 
 
 def _first_rows(texts: Sequence[str], hashes: "NDArray[np.uint64]") -> "NDArray[np.int64]":

@@ -96,6 +96,7 @@ class Panel:
         counts[order >= public] = rarest
         self._known = KnownLog(chosen(log.texts, order), counts)
         self._prepared: set[str] = set()
+        self._vector_logs: dict[str, VectorLog] = {}
 
     def _bound(self, given: "str | Spec | Attacker", encoder: str | Encoder, vectors: Any) -> Attacker:
         # A copy: the caller's own attacker keeps its encoder and its log.
@@ -271,7 +272,7 @@ class Panel:
                 scored.append((number, attacker, sent))
             else:
                 part = part_of(progress, number * len(there), len(there), len(chosen) * len(there))
-                own = VectorLog(attacker, self._places)
+                own = self._vector_log(attacker)
                 found[number].better[:], found[number].tied[:] = own.counts(vectors, targets, part, executor)
         # Some sets of texts for one attacker after the other: what one has found is still at hand for the next. Those
         # that know the mechanism get all at once: what they compute for a setting, or for several, is what takes long.
@@ -294,6 +295,12 @@ class Panel:
                 self._scorer.count_distinct(attackers, places, found, part, guess, elsewhere)
         return found
 
+    def _vector_log(self, attacker: Attacker) -> VectorLog:
+        name = repr(attacker.spec)
+        if name not in self._vector_logs:
+            self._vector_logs[name] = VectorLog(attacker, self._places)
+        return self._vector_logs[name]
+
     def _elsewhere(self, executor: Executor) -> Elsewhere:
         log = self._shared
 
@@ -310,7 +317,7 @@ class Panel:
             return np.empty((0, 0), np.int64), np.empty((0, 0))
         vectors = checked_vectors(attacker, sent)
         if vectors is not None:
-            return VectorLog(attacker, self._places).best(vectors, self._turns, top, executor)
+            return self._vector_log(attacker).best(vectors, self._turns, top, executor)
         rows, best = [], []
         for scored in named_each("attacker", attacker, attacker.scores_of(sent)):
             scores = checked_scores(attacker, scored, len(self.log))[0][self._places]

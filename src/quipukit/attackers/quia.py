@@ -6,6 +6,7 @@ log by cos(c, T(q)). The rank of the original gives the risk.
 Reference: De Faveri, Faggioli, Ferro. QuIPU. ECIR 2025.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,9 +16,11 @@ from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
 from quipukit.encoders.base import Encoder, similarities
 from quipukit.encoders.encodings import Encodings
 from quipukit.encoders.load import load_encoder
+from quipukit.io.parts import spans_of
 from quipukit.progress import Progress
 
 _SLAB = 8192  # rows of the log that are compared at a time
+_TEXTS = 50_000  # texts that were sent whose vectors are held at a time
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,9 +56,15 @@ class QuIA(Attacker):
         numbers = [[place.setdefault(text, len(place)) for text in sent.texts] for sent in batch]
         vectors = self.encoder.vectors(list(place))
         centroids = np.zeros((len(batch), vectors.shape[1]))
-        for row, texts in enumerate(numbers):
-            # Summed in the order of the variants: the same centroid, with any other queries in the batch.
-            centroids[row] = vectors[texts].mean(axis=0, dtype=np.float64)
+        for span in spans_of([len(texts) for texts in numbers], _TEXTS):
+            # Vectors are read in the order of the disk, each once; in files of their own one set would open many.
+            flat = np.fromiter(itertools.chain.from_iterable(numbers[span]), np.int64)
+            distinct, own = np.unique(flat, return_inverse=True)
+            rows, start = vectors[distinct], 0
+            for row, texts in enumerate(numbers[span], span.start):
+                # Summed in the order of the variants: the same centroid, with any other queries in the batch.
+                centroids[row] = rows[own[start : start + len(texts)]].mean(axis=0, dtype=np.float64)
+                start += len(texts)
         return centroids
 
     def scores(self, sent: Sent) -> Floats:

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -24,6 +23,9 @@ _END = bytes(_WORD)
 _FIRST_BYTES = np.array([((1 << 8 * count) - 1) << 8 * (_WORD - count) for count in range(_WORD + 1)], np.uint64)
 
 
+Block = tuple[bytes, Sequence[int] | NDArray[np.integer]]  # texts one after the other, and their sizes
+
+
 class Texts(PackedTexts):
     """Texts in a file: text r is ``content[starts[r]:starts[r + 1]]``, in UTF-8. They cannot be changed.
 
@@ -41,18 +43,24 @@ class Texts(PackedTexts):
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
         """Write texts as they come."""
-        lengths, rest = array("I"), iter(texts)
+        rest = iter(texts)
+        return cls.of_blocks(joined(some) for some in iter(lambda: list(itertools.islice(rest, _BLOCK)), []))
 
-        def blocks() -> Iterator[bytes]:
-            while some := list(itertools.islice(rest, _BLOCK)):
-                content, sizes = joined(some)
-                lengths.extend(sizes)
+    @classmethod
+    def of_blocks(cls, blocks: "Iterable[Block]") -> "Texts":
+        """Write texts that come many at a time, as `joined` has them."""
+        sizes: list[NDArray[np.uint32]] = []
+
+        def contents() -> Iterator[bytes]:
+            for content, own in blocks:
+                sizes.append(np.asarray(own, np.uint32))
                 yield content
 
-        content = scratch.gathered(itertools.chain(blocks(), [_END]), np.uint8, len(lengths))
+        content = scratch.gathered(itertools.chain(contents(), [_END]), np.uint8, 0)
+        lengths = np.concatenate([np.empty(0, np.uint32), *sizes])
         starts = scratch.room((len(lengths) + 1,), np.int64)
         starts[0] = 0
-        np.cumsum(np.frombuffer(lengths, np.uint32), dtype=np.int64, out=starts[1:])
+        np.cumsum(lengths, dtype=np.int64, out=starts[1:])
         return cls(content, starts)
 
     def __len__(self) -> int:
@@ -208,6 +216,17 @@ def kept(texts: Iterable[str]) -> Sequence[str]:
     rest = iter(texts)
     first = list(itertools.islice(rest, scratch.LONG + 1))
     return Texts.of(itertools.chain(first, rest)) if scratch.is_long(len(first)) else first
+
+
+def kept_blocks(blocks: "Iterable[Block]") -> Sequence[str]:
+    """Return texts that come many at a time, as `joined` has them, as `kept` does."""
+    rest, first, count = iter(blocks), list[Block](), 0
+    for block in rest:
+        first.append(block)
+        count += len(block[1])
+        if scratch.is_long(count):
+            return Texts.of_blocks(itertools.chain(first, rest))
+    return [text for content, sizes in first for text in divided(content, np.asarray(sizes).tolist())]
 
 
 def chosen(texts: Sequence[str], rows: "NDArray[np.int64]") -> Sequence[str]:

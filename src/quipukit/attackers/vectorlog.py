@@ -1,6 +1,6 @@
 """The log of an attacker whose scores are cosines: ranks and best rows by its vectors, here or on workers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class VectorLog:
 
     attacker: Attacker
     places: Rows
+    _known: "list[tuple[Any, Executor | None, Reading]]" = field(default_factory=list, init=False, repr=False)
 
     def read(self, start: int, stop: int) -> Any:
         """Return the vectors of some rows of our log."""
@@ -45,4 +46,8 @@ class VectorLog:
         return best_rows_by(executor, vectors, self._reading(executor), turns, top)
 
     def _reading(self, executor: Executor | None) -> Reading:
-        return reading(self.attacker.log_vectors, self.places, self.read, executor)
+        """Return how the log is read; worked out once, for millions of rows are put into order."""
+        vectors = self.attacker.log_vectors
+        if not self._known or self._known[0][0] is not vectors or self._known[0][1] is not executor:
+            self._known[:] = [(vectors, executor, reading(vectors, self.places, self.read, executor))]
+        return self._known[0][2]

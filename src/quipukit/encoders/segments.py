@@ -168,8 +168,9 @@ class SegmentRows:
         flat = wanted.reshape(-1)
         vectors = np.empty((len(flat), self.shape[1]), self.precision)
         of = np.searchsorted(self._starts, flat, side="right") - 1
-        for number in np.unique(of).tolist():
-            here = np.flatnonzero(of == number)
+        order = np.argsort(of, kind="stable")
+        numbers, begins = np.unique(of[order], return_index=True)
+        for number, here in zip(numbers.tolist(), np.split(order, begins[1:]), strict=bool(len(numbers))):
             vectors[here] = self._mapped(self.segments[number])[flat[here] - self._starts[number]]
         return vectors.reshape(*wanted.shape, self.shape[1])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quipukit.errors import FileError
-from quipukit.io.reading import Row, empty, file_kind, line_blocks, read_rows, with_width
+from quipukit.io.reading import Row, block_lines, byte_blocks, empty, file_kind, is_plain, read_rows, with_width
 from quipukit.io.tables import column_names, read_table
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read_log_file(path: Path) -> Entries:
     if kind in (".jsonl", ".parquet"):
         return _from_table(path, read_table(path))
     if kind not in (".csv", ".tsv"):
-        return itertools.chain.from_iterable(_line_queries(path)), None
+        return LineQueries(path), None
     rows = read_rows(path)
     first = next(rows)
     header = [name.strip().lower() for name in first[1]]
@@ -42,18 +42,34 @@ def read_log_file(path: Path) -> Entries:
     return _without_header(path, [first, *rows]), None
 
 
-def _line_queries(path: Path) -> Iterator[list[str]]:
-    """Yield the lines of a file that hold anything, many at a time."""
-    any_line = False
-    for first, lines in line_blocks(path):
-        filled = lines if all(lines) and not any(map(str.isspace, lines)) else list(filter(str.strip, lines))
-        any_line = any_line or bool(filled)
-        if "\t" in "".join(filled):
-            rows = ((number, line.split("\t")) for number, line in enumerate(lines, first) if line.strip())
-            filled = [fields[0] for _, fields in with_width(path, rows, 1, "one query per line, without tabs")]
-        yield filled
-    if not any_line:
-        raise empty(path)
+class LineQueries(Iterable[str]):
+    """The queries of a file with one per line: one after the other, or many as they lie there."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the file, which is read whenever queries are asked for."""
+        self._path = path
+
+    def __iter__(self) -> Iterator[str]:
+        for block in self.blocks():
+            lines = block.decode("ascii").split("\n") if isinstance(block, bytes) else block
+            yield from filter(str.strip, lines)
+
+    def blocks(self) -> "Iterator[bytes | list[str]]":
+        """Iterate over many lines at a time: as bytes that end in LF where all is ASCII, empty ones among them."""
+        path, any_line = self._path, False
+        for first, block, end in byte_blocks(path):
+            if end == "\n" and is_plain(block) and b"\t" not in block:
+                any_line = any_line or bool(block.strip())
+                yield block
+                continue
+            lines = block_lines(path, block, end, first)
+            any_line = any_line or any(map(str.strip, lines))
+            if any("\t" in line for line in lines):
+                rows = ((number, line.split("\t")) for number, line in enumerate(lines, first) if line.strip())
+                lines = [fields[0] for _, fields in with_width(path, rows, 1, "one query per line, without tabs")]
+            yield lines
+        if not any_line:
+            raise empty(path)
 
 
 def read_kinds(path: Path) -> list[str] | None:

@@ -50,14 +50,29 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def line_blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Iterate over the same lines many at a time, with the number of the first of them."""
+    for first, block, end in byte_blocks(path):
+        yield first, block_lines(path, block, end, first)
+
+
+def block_lines(path: Path, block: bytes, end: str, first: int) -> list[str]:
+    """Return the lines of a block, or refuse one by its number."""
+    return _plain_lines(block) or list(_checked_lines(path, block, end, first))
+
+
+def byte_blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
+    """Iterate over many whole lines at a time as they lie in the file: the number of the first, all, and their end."""
     with _opened(path) as file:
         end = line_end(file.read(HEAD))
         file.seek(0)
         first = 1
         while block := file.read() if end == "\r" else file.read(HEAD) + file.readline():
-            lines = _plain_lines(block) or list(_checked_lines(path, block, end, first))
-            yield first, lines
-            first += len(lines)
+            yield first, block, end
+            first += block.count(b"\n") + (not block.endswith(b"\n"))
+
+
+def is_plain(block: bytes) -> bool:
+    """Return whether lines that end in LF are ASCII, and no check refuses anything of them."""
+    return block.isascii() and b"\r" not in block and b"\0" not in block
 
 
 def _plain_lines(block: bytes) -> list[str] | None:

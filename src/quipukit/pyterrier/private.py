@@ -236,7 +236,9 @@ class PrivateRetriever(pt.Transformer):  # type: ignore[misc]
 
 def _class_names(transformer: Any) -> str:
     """Return what a pipeline consists of: a transformer's own words may hold an address, or a path of this machine."""
-    inside = pt.inspect.subtransformers(transformer).get("transformers") if isinstance(transformer, pt.Transformer) else None
+    inside = (
+        pt.inspect.subtransformers(transformer).get("transformers") if isinstance(transformer, pt.Transformer) else None
+    )
     return " >> ".join(map(_class_names, inside)) if inside else type(transformer).__name__
 
 
