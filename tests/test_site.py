@@ -14,7 +14,7 @@ from quipukit.cli.main import app
 from quipukit.cli.multi_values import expand_multi_values
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*.md"))]
 GROUP = typer.main.get_command(app)
 UsageError = typer.BadParameter.__mro__[1]  # typer brings a click of its own, which has no public name
 # Pages that the commands themselves write, or that quote what they print.
@@ -24,7 +24,8 @@ GENERATED = {"cli.md", "api.md"}
 def commands(page: Path) -> list[str]:
     """Return the command lines of a page: those that begin with `quipukit` in an indented or fenced block."""
     text = page.read_text(encoding="utf-8")
-    fenced = "\n".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    fences = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    fenced = "\n".join(block for language, block in fences if language in ("", "console", "sh"))
     indented = "\n".join(re.findall(r"^    (.*)$", text, re.MULTILINE))
     lines = re.sub(r"\\\n\s*", " ", f"{fenced}\n{indented}").splitlines()
     return [line.strip().removeprefix("$ ") for line in lines if re.match(r"\s*(\$ )?quipukit ", line)]
@@ -55,6 +56,33 @@ def test_every_command_on_a_page_is_one_that_exists(page):
         except UsageError as fault:
             wrong.append(f"{line}: {fault.format_message()}")
     assert wrong == []
+
+
+def in_passing(text: str) -> list[str]:
+    """Return the commands that sentences name, with options at most: they need not be whole."""
+    return [" ".join(line.split()) for line in re.findall(r"(?<!`)`(quipukit [a-z][^`]*)`(?!`)", text)]
+
+
+def unknown_options(line: str) -> list[str]:
+    """Return the options of a line that its command does not have."""
+    command = GROUP
+    words = line.split()[1:]
+    while words and hasattr(command, "commands") and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
+    return [word for word in words if re.match(r"--?[a-zA-Z]", word) and word.split("=")[0] not in known]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.name)
+def test_every_option_that_a_sentence_names_with_its_command_exists(page):
+    lines = in_passing(page.read_text(encoding="utf-8"))
+    assert {line: wrong for line in lines if (wrong := unknown_options(line))} == {}
+
+
+def test_a_wrong_option_in_a_sentence_would_be_noticed():
+    [line] = in_passing("What `quipukit report\n--no-exmples` writes")
+    assert unknown_options(line) == ["--no-exmples"]
+    assert unknown_options("quipukit ledger limit --epsilon 400 --hours") == ["--hours"]
 
 
 def test_a_wrong_command_would_be_noticed():
