@@ -9,6 +9,8 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -18,9 +20,10 @@ from quipukit.registry import MECHANISMS
 from tests.retrieval.fake_engine import Asked, Reply, serving
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [path for folder in (".", "docs", "examples") for path in sorted((ROOT / folder).glob("*.md"))]
+MADE = ROOT / "docs" / "api.md"  # by the build of the site, from docstrings, whose examples are tests of their own
+PAGES = [path for folder in (".", "docs", "examples") for path in sorted((ROOT / folder).glob("*.md")) if path != MADE]
 # What a page needs beside quipukit itself.
-NEEDED = {"pyterrier.md": "pyterrier"}
+NEEDED = {"pyterrier.md": ("pyterrier", "pyterrier"), "serve.md": ("starlette", "serve")}  # module and extra
 
 
 FENCE = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -53,7 +56,10 @@ def test_python_blocks_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, news: str
 ) -> None:
     if page.name in NEEDED:
-        pytest.importorskip(NEEDED[page.name], reason=f"needs the extra: pip install 'quipukit[{NEEDED[page.name]}]'")
+        module, extra = NEEDED[page.name]
+        pytest.importorskip(module, reason=f"needs the extra: pip install 'quipukit[{extra}]'")
+    if page.name == "serve.md":
+        stand_in_for_langchain(monkeypatch)
     monkeypatch.chdir(tmp_path)  # for what the examples write
     names: dict[str, object] = {"__name__": "documentation"}
     for block in python_blocks(page):
@@ -87,6 +93,26 @@ def news(tmp_path: Path) -> Iterator[str]:
 
     with serving(answer) as server:
         yield server.host
+
+
+def stand_in_for_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a client that asks as LangChain's does, which is not among our packages, ask the service in this process."""
+    from tests.web.fakes import client
+    from tests.web.test_searx import SearxClient
+
+    class SearxSearchWrapper:
+        def __init__(self, *, searx_host: str, unsecure: bool = False) -> None:
+            self.client = SearxClient(client(token=False, root=searx_host))
+
+        def results(self, query: str, num_results: int) -> list[dict[str, Any]]:
+            found = self.client.results(query, num_results)
+            assert found
+            return found
+
+    utilities = ModuleType("langchain_community.utilities")
+    utilities.SearxSearchWrapper = SearxSearchWrapper  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "langchain_community", ModuleType("langchain_community"))
+    monkeypatch.setitem(sys.modules, utilities.__name__, utilities)
 
 
 # The keywords that SLURMCluster of dask-jobqueue 0.9 documents, without those that are deprecated; an unknown one is a
