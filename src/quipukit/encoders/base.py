@@ -15,6 +15,7 @@ from quipukit.progress import Progress
 from quipukit.text import PackedTexts
 
 Kind = Literal["query", "document"]
+_COMPARED = 256  # rows whose products are in memory at a time: in the cache of the processor
 Similarity = Literal["cosine", "dot"]
 Piece = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -123,9 +124,12 @@ def pair_similarities(
     vectors: NDArray[np.floating], rows: NDArray[np.floating], similarity: Similarity
 ) -> NDArray[np.float64]:
     """Compare each vector with the row beside it, as `similarities` does; one vector is compared with all rows."""
-    first, second = vectors.astype(np.float64), rows.astype(np.float64)
-    products: NDArray[np.float64] = (second * first).sum(axis=1)
-    if similarity == "dot":
-        return products
-    norms = np.sqrt((second * second).sum(axis=1)) * np.sqrt((first * first).sum(axis=1))
+    products, norms = np.empty(len(rows)), np.ones(len(rows))
+    for start in range(0, len(rows), _COMPARED):
+        some = slice(start, start + _COMPARED)
+        first = (vectors if len(vectors) == 1 else vectors[some]).astype(np.float64)
+        second = rows[some].astype(np.float64)
+        products[some] = (second * first).sum(axis=1)
+        if similarity == "cosine":
+            norms[some] = np.sqrt((second * second).sum(axis=1)) * np.sqrt((first * first).sum(axis=1))
     return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)

@@ -1,6 +1,6 @@
 """Scores that are computed once and remembered, for experiments in which many settings pool the same documents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,22 @@ class RememberedScores(Scorer):
         self, batches: Sequence[tuple[str, Sequence[str]]], progress: Progress | None = None
     ) -> list[NDArray[np.float64]]:
         """Return the scores of every (query, docnos) pair, computing only those that are not remembered."""
-        wanted: dict[str, dict[str, None]] = {}
+        wanted: dict[str, set[str]] = {}
         for query, docnos in batches:
-            known = self._scores.setdefault(query, {})
-            wanted.setdefault(query, {}).update(dict.fromkeys(docno for docno in docnos if docno not in known))
-        new = [(query, sorted(docnos)) for query, docnos in wanted.items() if docnos]
+            wanted.setdefault(query, set()).update(docnos)
+        self.remember(wanted, progress)
+        return [self.known(query, docnos) for query, docnos in batches]
+
+    def remember(self, wanted: Mapping[str, Set[str]], progress: Progress | None = None) -> None:
+        """Compute the scores of a query's documents that are not remembered."""
+        new = [
+            (query, sorted(unknown))
+            for query, docnos in wanted.items()
+            if (unknown := docnos - self._scores.setdefault(query, {}).keys())
+        ]
         if new:
             for (query, docnos), scores in zip(new, scored(self.scorer, new, progress), strict=True):
                 self._scores[query].update(zip(docnos, scores.tolist(), strict=True))
-        return [
-            np.fromiter((self._scores[query][docno] for docno in docnos), np.float64, len(docnos))
-            for query, docnos in batches
-        ]
 
     def known(self, query: str, docnos: Sequence[str]) -> NDArray[np.float64]:
         """Return what is remembered for a query and some documents."""

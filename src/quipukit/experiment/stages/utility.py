@@ -130,8 +130,8 @@ class Utility(Stage[SystemCell]):
         documents: dict[str, set[str]] = {}
         for pool in pools:
             for qid, docnos, _ in _by_query(pool):
-                documents.setdefault(qid, set()).update(docnos)
-        scorer.score_many([(self._texts[qid], sorted(docnos)) for qid, docnos in documents.items()], progress)
+                documents.setdefault(self._texts[qid], set()).update(docnos)
+        scorer.remember(documents, progress)
 
     def forget(self, scorer: RememberedScores | None) -> None:
         """Let go of the scores of some queries."""
