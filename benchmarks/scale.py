@@ -251,8 +251,7 @@ def _shuffled(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Bill:
-    """The seconds of one core that a job costs: those that workers share, and those of one thread of the
-    coordinator."""
+    """The seconds of one core that a job costs: those that workers share, and those of the coordinator's clock."""
 
     workers: dict[str, float]
     coordinator: dict[str, float]
@@ -292,7 +291,8 @@ def bill(job: Job, costs: dict[str, float]) -> Bill:
             "rank the log": job.queries * settings * LOG * costs["per row of the log and centroid, ranked"],
         },
         coordinator={
-            "read the log, put it into order": LOG * costs["per row of the log, read and put into order"],
+            "read the log, put it into order with two threads": LOG
+            * costs["per row of the log, read and put into order by two threads"],
             "look up and hand out the log": LOG * handed,
             "hand out variants and documents": (texts + documents) * handed,
             "hand out the ranking of the log": LOG * costs["per row of the log that a worker reads and ranks"]
@@ -331,10 +331,10 @@ def markdown(costs: dict[str, float]) -> list[str]:
     lines += [f"| {what} | {number(1e6 * cost)} |" for what, cost in costs.items() if what.startswith("per ")]
     lines += ["", "| | " + " | ".join(job.name for job in JOBS) + " |", "|---|" + "---|" * len(JOBS)]
     bills = [bill(job, costs) for job in JOBS]
-    for group, title in (("workers", "workers"), ("coordinator", "coordinator, one core")):
+    for group, title in (("workers", "workers"), ("coordinator", "coordinator")):
         for part in getattr(bills[0], group):
             lines.append(f"| {part} ({title}) | " + " | ".join(in_words(getattr(b, group)[part]) for b in bills) + " |")
-    lines.append("| **one thread of the coordinator, all** | " + " | ".join(in_words(b.serial) for b in bills) + " |")
+    lines.append("| **coordinator, all** | " + " | ".join(in_words(b.serial) for b in bills) + " |")
     lines.append("| vectors in the shared folder | " + " | ".join(f"{b.bytes / 1e9:.0f} GB" for b in bills) + " |")
     for cores in CORES:
         lines.append(

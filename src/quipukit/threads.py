@@ -1,6 +1,7 @@
 """Worker threads: how many, and a pool in which the BLAS keeps to one thread."""
 
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -47,8 +48,8 @@ def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
 def iter_in_threads(task: Callable[[Any], _T], items: Iterable[Any], held: int = 64) -> Iterator[_T]:
     """Run a task as `in_threads` does, and iterate over the results in order: no more than ``held`` are kept at a time.
 
-    For results that are large beside what they are made of, and are only added up.
+    For items or results that are large, and are only added up; items are taken as they are needed.
     """
-    items = list(items)
-    for start in range(0, len(items), held):
-        yield from in_threads(task, items[start : start + held])
+    rest = iter(items)
+    while some := list(itertools.islice(rest, held)):
+        yield from in_threads(task, some)

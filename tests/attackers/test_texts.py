@@ -37,7 +37,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 3)
     monkeypatch.setattr(module, "_RUN", 4)
     monkeypatch.setattr(module, "_FEW", 3)
-    monkeypatch.setattr(module, "_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "_FEW", 5)
     monkeypatch.setattr(module, "_COPIED", 7)
 
 
@@ -64,9 +64,11 @@ def test_order_choice_and_addition_are_those_of_a_list(written, data):
     assert list(texts.joined(["x", "", "\u4e00"])) == [*own, "x", "", "\u4e00"]
 
 
-@pytest.mark.parametrize("few", [2, 40, 1000])
-def test_many_texts_that_begin_alike_are_sorted(monkeypatch, few):
+@pytest.mark.parametrize(("few", "deepest"), [(2, 0), (2, 1000), (2, 16), (40, 16), (1000, 16)])
+def test_many_texts_that_begin_alike_are_sorted(monkeypatch, few, deepest):
     monkeypatch.setattr(module, "_FEW", few)
+    monkeypatch.setattr(module, "_LOTS", 500)
+    monkeypatch.setattr(module, "_DEEPEST", deepest)
     rng = np.random.default_rng(few)
     ends = ["", "\0", "\0\0", *(f"{number:0{size}}" for number, size in rng.integers(1, 30, (60, 2)).tolist())]
     begins = ["", "the same beginning of all", "the same beginning of some", "the same b"]
@@ -98,7 +100,9 @@ LOG = ["Cats", "cats ", "dogs", "", "ＣＡＴＳ", "Dogs", "a mouse", "fish"]
 def described(log):
     full = log.completed(["CATS", "Bird", "bird", ""])
     some = full.sample(4, np.random.default_rng(3))
-    rows = [full.row(text) for text in [*LOG, "bird", "none"]]
+    sought = [*LOG, "bird", "none"]
+    rows = full.rows(sought).tolist()  # before there is an index, and after
+    assert rows == [full.row(text) for text in sought] == full.rows(sought).tolist()
     found = [(list(one.texts), one.counts.tolist(), one.added, list(one.public)) for one in (log, full, some)]
     return found, rows, alphabetical(full.texts).tolist()
 

@@ -57,7 +57,7 @@ def coverage(queries: pd.DataFrame, log: "QueryLog | str | Iterable[str]", injec
     whole = log if isinstance(log, QueryLog) else read_log(log)
     texts = QUERIES.check(queries)["query"].tolist()
     used = whole.completed(texts) if inject else whole
-    return Coverage(len(used), len(texts), sum(whole.row(text) >= 0 for text in texts), len(used) - len(whole))
+    return Coverage(len(used), len(texts), int((whole.rows(texts) >= 0).sum()), len(used) - len(whole))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,15 @@ from quipukit.attackers.texts import Block, Texts, chosen, kept, kept_blocks
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import LineQueries, read_log_file
 from quipukit.text import divided, joined, key
+from quipukit.threads import iter_in_threads
 
 _AT_ONCE = 4096  # texts whose keys are made at a time
 _END = ord("\n")
 _ONCE: Sequence[int] = ()  # counts of texts that count 1 each
 _ALL: Sequence[object] = ()  # texts that have something in them: all
 _MANY = 250_000  # texts after which compiled code is worth loading
+_HELD = 16  # blocks of texts that are in memory at a time
+_SOUGHT = 1000  # queries for which no index is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +55,7 @@ class QueryLog:
 
         def checked() -> "Iterator[Block]":
             nonlocal count
-            for some, often in _blocks(texts, counts):
-                content, sizes = _packed(some)
-                filled, own = _hashed(content, sizes, count >= _MANY)
+            for often, content, sizes, filled, own in iter_in_threads(_hashed, _counted(texts, counts), _HELD):
                 if not all(filled):
                     written = divided(content, np.asarray(sizes).tolist())
                     content, sizes = joined(list(itertools.compress(written, filled)))
@@ -91,14 +92,26 @@ class QueryLog:
     def row(self, text: str) -> int:
         """Return the row of a query, or -1 where the log does not have it."""
         hashes, rows = self._by_hash
-        identity = key(text)
-        (number,) = hashes_of([identity])
-        for place in range(int(np.searchsorted(hashes, number)), len(hashes)):
-            if hashes[place] != number:
-                break
-            if key(self.texts[int(rows[place])]) == identity:
-                return int(rows[place])
-        return -1
+        (number,) = hashes_of([key(text)])
+        span = slice(*(int(np.searchsorted(hashes, number, side)) for side in ("left", "right")))
+        return self._row_among(rows[span], key(text))
+
+    def rows(self, texts: Sequence[str]) -> "NDArray[np.int64]":
+        """Return the rows of some queries; where they are few, without an index of all that the log holds."""
+        wanted = dict.fromkeys(map(key, texts))
+        if "_by_hash" in self.__dict__ or len(wanted) > _SOUGHT:
+            return np.array([self.row(text) for text in texts], np.int64)
+        numbers = hashes_of(list(wanted))
+        near = np.flatnonzero(np.isin(self.hashes, numbers))
+        found = {
+            identity: self._row_among(near[self.hashes[near] == number], identity)
+            for identity, number in zip(wanted, numbers, strict=True)
+        }
+        return np.array([found[key(text)] for text in texts], np.int64)
+
+    def _row_among(self, rows: "NDArray[np.int64]", identity: str) -> int:
+        """Return which of some rows, whose hashes are equal, has a key; -1 where none has."""
+        return next((row for row in rows.tolist() if key(self.texts[row]) == identity), -1)
 
     @cached_property
     def _by_hash(self) -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
@@ -108,8 +121,8 @@ class QueryLog:
     def completed(self, queries: Sequence[str]) -> "QueryLog":
         """Return the log with the queries added that it does not have, an empty one among them."""
         missing: dict[str, str] = {}
-        for query in queries:
-            if self.row(query) < 0:
+        for query, row in zip(queries, self.rows(queries).tolist(), strict=True):
+            if row < 0:
                 missing.setdefault(key(query), query)
         if not missing:
             return self
@@ -131,7 +144,11 @@ class QueryLog:
 _TOO_LARGE = InputError("the counts of the query log are too large to add up; check them.")
 
 
-def _packed(texts: "bytes | list[str]") -> "tuple[bytes, Sequence[int] | NDArray[np.int64]]":
+Sizes = Sequence[int] | NDArray[np.int64]
+_Counted = tuple[bytes | list[str], Sequence[int], bool]
+
+
+def _packed(texts: "bytes | list[str]") -> "tuple[bytes, Sizes]":
     """Return texts one after the other, and their sizes; those of a file are lines that end in LF."""
     if isinstance(texts, bytes):
         letters = np.frombuffer(texts if texts.endswith(b"\n") else texts + b"\n", np.uint8)
@@ -143,16 +160,26 @@ def _packed(texts: "bytes | list[str]") -> "tuple[bytes, Sequence[int] | NDArray
     return joined(texts)
 
 
-def _hashed(
-    content: bytes, sizes: "Sequence[int] | NDArray[np.int64]", many: bool
-) -> "tuple[Sequence[object], NDArray[np.uint64]]":
-    """Return which texts have anything in them, and the hashes of their keys; by compiled code where it is worth it."""
+def _hashed(block: "_Counted") -> "tuple[Sequence[int], bytes, Sizes, Sequence[object], NDArray[np.uint64]]":
+    """Return texts and their counts, which of them have anything in them, and the hashes of their keys."""
+    texts, often, many = block
+    content, sizes = _packed(texts)
     if not many:
         identities = keys(divided(content, np.asarray(sizes).tolist()))
-        return identities, hashes_of(list(filter(None, identities)))
+        return often, content, sizes, identities, hashes_of(list(filter(None, identities)))
     starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
     _, lengths, hashes = keyed(np.frombuffer(content, np.uint8), starts)
-    return (_ALL, hashes) if lengths.all() else (lengths.tolist(), hashes[lengths > 0])
+    if lengths.all():
+        return often, content, sizes, _ALL, hashes
+    return often, content, sizes, lengths.tolist(), hashes[lengths > 0]
+
+
+def _counted(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[_Counted]":
+    """Yield some texts after the other, with their counts, and whether there are so many that compiled code pays."""
+    count = 0
+    for some, often in _blocks(texts, counts):
+        yield some, often, count >= _MANY
+        count += some.count(b"\n") if isinstance(some, bytes) else len(some)
 
 
 def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tuple[bytes | list[str], Sequence[int]]]":
@@ -172,6 +199,9 @@ def _blocks(texts: Iterable[str], counts: Iterable[int] | None) -> "Iterator[tup
 def _first_rows(texts: Sequence[str], hashes: "NDArray[np.uint64]") -> "NDArray[np.int64]":
     """Return for every row the first that holds the same query."""
     first = np.arange(len(texts))
+    ordered = np.sort(hashes)  # much faster than to find their order, which few logs need
+    if (ordered[1:] != ordered[:-1]).all():
+        return first
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     same = np.flatnonzero(ordered[1:] == ordered[:-1])

@@ -54,7 +54,7 @@ class Task:
             asked=every_setting(sent, settings).merge(asked[["qid"]], how="cross"),
             groups=groups,
             texts=[tuple(texts[start:stop]) for start, stop in itertools.pairwise(bounds)],
-            targets=np.array([log.row(originals[qid]) for qid in groups["qid"]], np.int64),
+            targets=log.rows([originals[qid] for qid in groups["qid"]]),
             queries=originals,
         )
 

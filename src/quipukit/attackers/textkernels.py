@@ -68,8 +68,32 @@ def _read_words(content, starts, order, first, last, depth, words, left):  # typ
 
 
 @numba.njit(cache=True, nogil=True)
-def sort_groups(content, starts, order, bounds, depth):  # type: ignore[no-untyped-def]
-    """Sort each group ``order[bounds[g, 0]:bounds[g, 1]]`` of rows whose first ``depth`` bytes are equal.
+def spread(content, starts, order, depth, digits, counts):  # type: ignore[no-untyped-def]
+    """Sort rows by two bytes, ``depth`` bytes after their beginnings; equal ones stay in the order in which they come.
+
+    The rows of digit d are ``order[counts[d]:counts[d + 1]]`` then; one in which a text has ended is a multiple of 257.
+    """
+    counts[:] = 0
+    for place in range(len(order)):
+        begin, end = starts[order[place]] + depth, starts[order[place] + 1]
+        first = np.int64(content[begin]) + 1 if begin < end else 0
+        second = np.int64(content[begin + 1]) + 1 if begin + 1 < end else 0
+        digits[place] = 257 * first + second
+        counts[digits[place] + 1] += 1
+    for digit in range(len(counts) - 1):
+        counts[digit + 1] += counts[digit]
+    rows = order.copy()
+    for place in range(len(order)):
+        order[counts[digits[place]]] = rows[place]
+        counts[digits[place]] += 1
+    for digit in range(len(counts) - 1, 0, -1):
+        counts[digit] = counts[digit - 1]
+    counts[0] = 0
+
+
+@numba.njit(cache=True, nogil=True)
+def sort_groups(content, starts, order, bounds):  # type: ignore[no-untyped-def]
+    """Sort each group ``order[bounds[g, 0]:bounds[g, 1]]`` of rows whose first ``bounds[g, 2]`` bytes are equal.
 
     By eight bytes after the other, of those rows alone that are equal so far; a text that has ended is before one that
     goes on with zeros, and equal texts stay in the order in which they come.
@@ -80,7 +104,7 @@ def sort_groups(content, starts, order, bounds, depth):  # type: ignore[no-untyp
     words, left, rows = np.empty(longest, np.uint64), np.empty(longest, np.int64), np.empty(longest, np.int64)
     pending = np.empty((longest + 1, 3), np.int64)
     for group in range(len(bounds)):
-        pending[0, 0], pending[0, 1], pending[0, 2] = bounds[group, 0], bounds[group, 1], depth
+        pending[0] = bounds[group]
         waiting = 1
         while waiting:
             waiting -= 1

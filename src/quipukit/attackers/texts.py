@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from quipukit.attackers import scratch
 from quipukit.attackers.bulk import keyed
 from quipukit.text import PackedTexts, divided, joined, key
+from quipukit.threads import in_threads, iter_in_threads, workers
 
 _BLOCK = 8192  # texts that are read or written at a time
 _RUN = 250_000  # texts that are sorted as objects of Python
-_WORD = 8  # bytes of texts that are compared at a time
-_FEW = 4096  # rows that are sorted one by one
-_ROWS_AT_ONCE = 500_000  # rows whose bytes are gathered at a time
+_FEW = 4096  # rows that are sorted by one thread
+_LOTS = 8  # of rows, for each thread
+_DEEPEST = 16  # bytes of very many rows that are sorted by two at a time
 _COPIED = 1 << 24  # bytes that are copied at a time
-_END = bytes(_WORD)
-# What keeps the first 0 to 8 of eight bytes.
-_FIRST_BYTES = np.array([((1 << 8 * count) - 1) << 8 * (_WORD - count) for count in range(_WORD + 1)], np.uint64)
 
 
 Block = tuple[bytes, Sequence[int] | NDArray[np.integer]]  # texts one after the other, and their sizes
@@ -28,8 +26,6 @@ Block = tuple[bytes, Sequence[int] | NDArray[np.integer]]  # texts one after the
 
 class Texts(PackedTexts):
     """Texts in a file: text r is ``content[starts[r]:starts[r + 1]]``, in UTF-8. They cannot be changed.
-
-    After the last there are eight zeros, so that eight bytes can be read from wherever a text is.
 
     >>> texts = Texts.of(["cats", "dogs", "birds"])
     >>> len(texts), texts[-1], list(texts[:2])
@@ -56,7 +52,7 @@ class Texts(PackedTexts):
                 sizes.append(np.asarray(own, np.uint32))
                 yield content
 
-        content = scratch.gathered(itertools.chain(contents(), [_END]), np.uint8, 0)
+        content = scratch.gathered(contents(), np.uint8, 0)
         lengths = np.concatenate([np.empty(0, np.uint32), *sizes])
         starts = scratch.room((len(lengths) + 1,), np.int64)
         starts[0] = 0
@@ -102,8 +98,9 @@ class Texts(PackedTexts):
         starts = scratch.room((len(rows) + 1,), np.int64)
         starts[0] = 0
         np.cumsum(self.sizes[rows], out=starts[1:])
-        parts = (self.packed(rows[start : start + _BLOCK])[0] for start in range(0, len(rows), _BLOCK))
-        return Texts(scratch.gathered(itertools.chain(parts, [_END]), np.uint8, len(rows)), starts)
+        some = (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))
+        parts = iter_in_threads(lambda own: self.packed(own)[0], some)
+        return Texts(scratch.gathered(parts, np.uint8, len(rows)), starts)
 
     def blocks(self, rows: int = _BLOCK) -> "Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]":
         """Iterate over the bytes of some texts after the other, and where each of them begins there."""
@@ -118,13 +115,12 @@ class Texts(PackedTexts):
 
         def parts() -> Iterator[bytes]:
             nonlocal done
-            for content, starts in self.blocks():
-                keys, sizes, _ = keyed(content, starts)
+            for keys, sizes, _ in iter_in_threads(lambda block: keyed(*block), self.blocks()):
                 lengths[done : done + len(sizes)] = sizes
                 done += len(sizes)
                 yield keys
 
-        content = scratch.gathered(itertools.chain(parts(), [_END]), np.uint8, len(self))
+        content = scratch.gathered(parts(), np.uint8, len(self))
         starts = scratch.room((len(self) + 1,), np.int64)
         starts[0] = 0
         np.cumsum(lengths, out=starts[1:])
@@ -139,21 +135,23 @@ class Texts(PackedTexts):
         from quipukit.attackers.textkernels import quoted  # numba, which takes a second to load
         from quipukit.jit import fixed
 
-        for content, starts in self.blocks(rows):
+        def written(block: "tuple[NDArray[np.uint8], NDArray[np.int64]]") -> bytes:
+            content, starts = block
             room = np.empty(len(content) + 4 * len(starts), np.uint8)
             size = quoted(fixed(content), fixed(starts), room)
             if size >= 0:
-                yield room[:size].tobytes()
-            else:
-                texts = [_decoded(content[begin:end].tobytes()) for begin, end in itertools.pairwise(starts.tolist())]
-                yield json.dumps(texts)[1:-1].encode()
+                return room[:size].tobytes()
+            texts = [_decoded(content[begin:end].tobytes()) for begin, end in itertools.pairwise(starts.tolist())]
+            return json.dumps(texts)[1:-1].encode()
+
+        yield from iter_in_threads(written, self.blocks(rows), 8)
 
     def joined(self, more: Iterable[str]) -> "Texts":
         """Return these texts, and more after them."""
         added = [text.encode("utf-8", "surrogatepass") for text in more]
         first, last = int(self._starts[0]), int(self._starts[-1])
         blocks = (self._content[start : min(start + _COPIED, last)].tobytes() for start in range(first, last, _COPIED))
-        content = scratch.gathered(itertools.chain(blocks, added, [_END]), np.uint8, len(self) + len(added))
+        content = scratch.gathered(itertools.chain(blocks, added), np.uint8, len(self) + len(added))
         starts = scratch.room((len(self) + len(added) + 1,), np.int64, len(self))
         starts[: len(self) + 1] = self._starts - first
         starts[len(self) + 1 :] = starts[len(self)] + np.cumsum(np.array(list(map(len, added)), np.int64))
@@ -162,53 +160,30 @@ class Texts(PackedTexts):
     def order(self) -> "NDArray[np.int64]":
         """Return the rows in alphabetical order, by the code points of their characters; equal ones as they come.
 
-        By eight bytes after the other where very many rows are equal so far, and one by one where few are. In UTF-8
-        bytes order as characters do.
+        By two bytes after the other where very many rows are equal so far; what is left is divided among threads. In
+        UTF-8 bytes order as characters do.
         """
-        from quipukit.attackers.textkernels import sort_groups  # numba, which takes a second to load
+        from quipukit.attackers.textkernels import sort_groups, spread  # numba, which takes a second to load
         from quipukit.jit import fixed
 
-        order, sizes = np.arange(len(self)), np.diff(self._starts)
+        order, digits, counts = np.arange(len(self)), np.empty(len(self), np.int32), np.empty(257 * 257 + 1, np.int64)
         content, starts = fixed(self._content), fixed(self._starts)
-        tied, groups, depth = order.copy(), np.zeros(len(self), np.int64), 0  # places in `order`, and their groups
-        while len(tied):
-            rows = order[tied]
-            words = self._words(rows, depth)
-            ended = np.minimum(sizes[rows] - depth, _WORD)  # what has ended is before what goes on with zeros
-            by = np.lexsort((ended, words, groups)) if depth else np.argsort(words, kind="stable")
-            order[tied] = rows[by]
-            words, ended, groups = words[by], ended[by], groups[by]
-            begins = np.ones(len(tied), bool)
-            begins[1:] = (groups[1:] != groups[:-1]) | (words[1:] != words[:-1])
-            first = np.flatnonzero(begins)
-            last = np.append(first[1:], len(tied))
-            many = last - first > _FEW
-            small = ~many & (last - first > 1)
-            bounds = np.column_stack([tied[first[small]], tied[last[small] - 1] + 1])
-            sort_groups(content, starts, order, bounds, depth)
-            # Places of a group follow one another in `order`, whichever groups were left out.
-            groups = np.repeat(np.arange(len(first)), last - first)
-            further = many[groups]
-            done = further & (ended < _WORD)
-            if done.any():  # many that have ended here, or are followed by zeros: they are not equal beyond this
-                own = np.unique(groups[done])
-                bounds = np.column_stack([tied[first[own]], tied[last[own] - 1] + 1])
-                sort_groups(content, starts, order, bounds, depth)
-                further &= ~np.isin(groups, own)
-            tied, groups, depth = tied[further], groups[further], depth + _WORD
+        few = max(_FEW, len(self) // (_LOTS * workers()))
+        pending, left = [(0, len(self), 0)], [np.empty((0, 3), np.int64)]
+        while pending:
+            first, last, depth = pending.pop()
+            spread(content, starts, order[first:last], depth, digits, counts)
+            sizes = np.diff(counts)
+            equal = np.flatnonzero((sizes > 1) & (np.arange(len(sizes)) % 257 > 0))  # so far
+            many = (sizes[equal] > few) & (depth < _DEEPEST)
+            groups = np.column_stack([first + counts[equal], first + counts[equal + 1], np.full(len(equal), depth + 2)])
+            pending += map(tuple, groups[many].tolist())
+            left.append(groups[~many])
+        groups = np.concatenate(left)
+        ends = np.cumsum(groups[:, 1] - groups[:, 0])
+        lots = np.split(groups, np.searchsorted(ends, np.arange(few, ends[-1] if len(ends) else 0, few)))
+        in_threads(lambda lot: sort_groups(content, starts, order, lot), lots)
         return order
-
-    def _words(self, rows: "NDArray[np.int64]", depth: int) -> "NDArray[np.uint64]":
-        """Return eight bytes of each row as a number that orders as they do; after its end there are zeros."""
-        words = np.empty(len(rows), np.uint64)
-        # Eight bytes from every place on, whether a text begins there or not.
-        anywhere = np.ndarray(len(self._content) - _WORD + 1, ">u8", self._content.data, strides=(1,))
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            some = rows[start : start + _ROWS_AT_ONCE]
-            begins = self._starts[some] + depth
-            left = np.clip(self._starts[some + 1] - begins, 0, _WORD)
-            words[start : start + len(some)] = anywhere[np.minimum(begins, len(anywhere) - 1)] & _FIRST_BYTES[left]
-        return words
 
 
 def kept(texts: Iterable[str]) -> Sequence[str]:

@@ -134,7 +134,7 @@ def resolve(options: Options, objects: Objects | None = None, listener: Progress
         log=completed,
         log_facts={
             "size": len(completed),
-            "in_log": sum(log.row(text) >= 0 for text in queries["query"]),
+            "in_log": int((log.rows(queries["query"].tolist()) >= 0).sum()),
             "injected": len(completed) - len(log),
         },
         encoder=encoder,
