@@ -1,11 +1,11 @@
 """Worker threads: how many, and a pool in which the BLAS keeps to one thread."""
 
 import functools
-import itertools
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -48,8 +48,30 @@ def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
 def iter_in_threads(task: Callable[[Any], _T], items: Iterable[Any], held: int = 64) -> Iterator[_T]:
     """Run a task as `in_threads` does, and iterate over the results in order: no more than ``held`` are kept at a time.
 
-    For items or results that are large, and are only added up; items are taken as they are needed.
+    For results that are large beside what they are made of, and are only added up.
     """
-    rest = iter(items)
-    while some := list(itertools.islice(rest, held)):
-        yield from in_threads(task, some)
+    items = list(items)
+    for start in range(0, len(items), held):
+        yield from in_threads(task, items[start : start + held])
+
+
+def ahead(task: Callable[[Any], _T], items: Iterable[Any], held: int = 16) -> Iterator[_T]:
+    """Run a task without matrix products in threads, and iterate over the results in order.
+
+    Threads go on while a result is used. Items are taken as they are needed, and no more than ``held`` of them at a
+    time.
+
+    >>> list(ahead(abs, [-1, 2, -3], held=2))
+    [1, 2, 3]
+    """
+    count, waiting = workers(), deque[Future[_T]]()
+    if count == 1:
+        yield from map(task, items)
+        return
+    with ThreadPoolExecutor(count) as pool:
+        for item in items:
+            waiting.append(pool.submit(task, item))
+            if len(waiting) == held:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

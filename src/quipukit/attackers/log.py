@@ -16,14 +16,13 @@ from quipukit.attackers.texts import Block, Texts, chosen, kept, kept_blocks
 from quipukit.errors import FileError, InputError
 from quipukit.io.logs import LineQueries, read_log_file
 from quipukit.text import divided, joined, key
-from quipukit.threads import iter_in_threads
+from quipukit.threads import ahead
 
 _AT_ONCE = 4096  # texts whose keys are made at a time
 _END = ord("\n")
 _ONCE: Sequence[int] = ()  # counts of texts that count 1 each
 _ALL: Sequence[object] = ()  # texts that have something in them: all
 _MANY = 250_000  # texts after which compiled code is worth loading
-_HELD = 16  # blocks of texts that are in memory at a time
 _SOUGHT = 1000  # queries for which no index is made
 
 
@@ -55,7 +54,7 @@ class QueryLog:
 
         def checked() -> "Iterator[Block]":
             nonlocal count
-            for often, content, sizes, filled, own in iter_in_threads(_hashed, _counted(texts, counts), _HELD):
+            for often, content, sizes, filled, own in ahead(_hashed, _counted(texts, counts)):
                 if not all(filled):
                     written = divided(content, np.asarray(sizes).tolist())
                     content, sizes = joined(list(itertools.compress(written, filled)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quipukit.attackers import scratch
 from quipukit.attackers.bulk import keyed
 from quipukit.text import PackedTexts, divided, joined, key
-from quipukit.threads import in_threads, iter_in_threads, workers
+from quipukit.threads import ahead, in_threads, workers
 
 _BLOCK = 8192  # texts that are read or written at a time
 _RUN = 250_000  # texts that are sorted as objects of Python
@@ -99,7 +99,7 @@ class Texts(PackedTexts):
         starts[0] = 0
         np.cumsum(self.sizes[rows], out=starts[1:])
         some = (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))
-        parts = iter_in_threads(lambda own: self.packed(own)[0], some)
+        parts = ahead(lambda own: self.packed(own)[0], some)
         return Texts(scratch.gathered(parts, np.uint8, len(rows)), starts)
 
     def blocks(self, rows: int = _BLOCK) -> "Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]":
@@ -115,7 +115,7 @@ class Texts(PackedTexts):
 
         def parts() -> Iterator[bytes]:
             nonlocal done
-            for keys, sizes, _ in iter_in_threads(lambda block: keyed(*block), self.blocks()):
+            for keys, sizes, _ in ahead(lambda block: keyed(*block), self.blocks()):
                 lengths[done : done + len(sizes)] = sizes
                 done += len(sizes)
                 yield keys
@@ -144,7 +144,7 @@ class Texts(PackedTexts):
             texts = [_decoded(content[begin:end].tobytes()) for begin, end in itertools.pairwise(starts.tolist())]
             return json.dumps(texts)[1:-1].encode()
 
-        yield from iter_in_threads(written, self.blocks(rows), 8)
+        yield from ahead(written, self.blocks(rows), 8)
 
     def joined(self, more: Iterable[str]) -> "Texts":
         """Return these texts, and more after them."""

@@ -130,7 +130,9 @@ def _lengths(texts: Sequence[str]) -> NDArray[np.int64]:
 
 def chunks_by_length(lengths: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
     """Divide texts of some lengths into chunks of a limited number of texts and letters, the longest first."""
-    order = np.argsort(-lengths, kind="stable")
+    longest = int(lengths.max(initial=0))
+    # NumPy sorts short numbers in a tenth of the time.
+    order = np.argsort((longest - lengths).astype(np.uint16 if longest < 1 << 16 else np.int64), kind="stable")
     total = np.cumsum(lengths[order])
     chunks, start = [], 0
     while start < len(order):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from quipukit.experiment.cells import SystemCell
 from quipukit.experiment.stages.base import MOST_PAIRS, Context, Stage
@@ -20,6 +21,7 @@ from quipukit.progress import Progress
 from quipukit.retrieval.base import Retriever
 from quipukit.retrieval.fusion import reciprocal_ranks
 from quipukit.retrieval.pool import search_distinct
+from quipukit.retrieval.remembered import RememberedScores
 from quipukit.settings import ORIGINAL
 
 if TYPE_CHECKING:
@@ -69,8 +71,8 @@ class Ceiling(Stage[SystemCell]):
             with timer.stage(f"re-ranking for the originals ({reranker})", "documents") as progress:
                 self.utility.score_all(scorer, [first_documents(rankings, deepest)], progress)
         with timer.stage("measuring the originals") as progress:
-            pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
-            for number, (cell, scores) in enumerate(self.utility.utilities(pools, scorer), 1):
+            pools = self._scored(scorer, rankings, depths, cells)
+            for number, (cell, scores) in enumerate(self.utility.utilities(pools), 1):
                 yield cell, scores.assign(side="ceiling")
                 progress(number, len(cells))
 
@@ -86,13 +88,26 @@ class Ceiling(Stage[SystemCell]):
                 some = self.plan.queries.iloc[span]
                 rankings = self._rankings(retriever, most, some)
                 self.utility.score_all(scorer, [first_documents(rankings, deepest)])
-                pools = ((cell, first_documents(rankings, depths[cell])) for cell in cells)
-                for cell, scores in self.utility.utilities(pools, scorer, span):
+                pools = self._scored(scorer, rankings, depths, cells)
+                for cell, scores in self.utility.utilities(pools, span):
                     parts[cell].append(scores)
                 self.utility.forget(scorer)
                 progress(span.stop, len(self.plan.queries))
         for cell in cells:
             yield cell, self.utility.in_order(parts.pop(cell)).assign(side="ceiling")
+
+    def _scored(
+        self,
+        scorer: RememberedScores | None,
+        rankings: Mapping[str, Sequence[str]],
+        depths: Depths,
+        cells: Sequence[SystemCell],
+    ) -> "Iterator[tuple[SystemCell, pd.DataFrame, NDArray[np.float64]]]":
+        """Yield what the originals find as deep as each cell pooled, and the scores, which are remembered."""
+        for cell in cells:
+            pool = first_documents(rankings, depths[cell])
+            (scores,) = self.utility.score_all(scorer, [pool])
+            yield cell, pool, scores
 
     def _depths(self, cell: SystemCell) -> dict[str, int]:
         with self.retrieve.reader(cell) as pool:

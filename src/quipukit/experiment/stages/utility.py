@@ -80,11 +80,12 @@ class Utility(Stage[SystemCell]):
             pools = {cell: reader.cursor(self.plan.places, _COLUMNS) for cell, reader in readers.items()}
             if len(spans) == 1:
                 own = {cell: pool.upto(len(queries)) for cell, pool in pools.items()}
-                if scorer is not None:
-                    with timer.stage(f"re-ranking ({name})", "documents") as progress:
-                        self.score_all(scorer, own.values(), progress)
+                no_stage = contextlib.nullcontext()
+                with timer.stage(f"re-ranking ({name})", "documents") if scorer else no_stage as progress:
+                    known = self.score_all(scorer, list(own.values()), progress)
                 with timer.stage("measuring utility") as progress:
-                    for number, (cell, scores) in enumerate(self.utilities(own.items(), scorer), 1):
+                    whole = zip(own, own.values(), known, strict=True)
+                    for number, (cell, scores) in enumerate(self.utilities(whole), 1):
                         yield cell, scores
                         progress(number, len(cells))
                 return
@@ -94,9 +95,9 @@ class Utility(Stage[SystemCell]):
             ) as progress:
                 for span in spans:
                     own = {cell: pool.upto(span.stop) for cell, pool in pools.items()}
-                    self.score_all(scorer, own.values())
-                    pairs = ((cell, own.pop(cell)) for cell in cells)
-                    for cell, scores in self.utilities(pairs, scorer, span):
+                    known = self.score_all(scorer, list(own.values()))[::-1]
+                    parts_of = ((cell, own.pop(cell), known.pop()) for cell in cells)
+                    for cell, scores in self.utilities(parts_of, span):
                         parts[cell].append(scores)
                     self.forget(scorer)
                     progress(span.stop, len(queries))
@@ -122,16 +123,31 @@ class Utility(Stage[SystemCell]):
             )
 
     def score_all(
-        self, scorer: RememberedScores | None, pools: Iterable[pd.DataFrame], progress: Progress | None = None
-    ) -> None:
-        """Score all documents of some pools in one go: an encoder is at its best with many texts at once."""
+        self, scorer: RememberedScores | None, pools: Sequence[pd.DataFrame], progress: Progress | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Return the score of every row of some pools, by which it will be ranked; fused where nothing re-ranks.
+
+        All in one go: an encoder is at its best with many texts at once. A document that many settings pooled for a
+        query is looked up once.
+        """
         if scorer is None:
-            return
-        documents: dict[str, set[str]] = {}
-        for pool in pools:
-            for qid, docnos, _ in _by_query(pool):
-                documents.setdefault(self._texts[qid], set()).update(docnos)
-        scorer.remember(documents, progress)
+            return [pool["fused"].to_numpy(np.float64) for pool in pools]
+        if not sum(map(len, pools)):
+            return [np.empty(0) for _ in pools]
+        queries, qids = _coded([pool["qid"] for pool in pools])
+        documents, docnos = _coded([pool["docno"] for pool in pools])
+        place_of, pairs = pd.factorize(queries * len(docnos) + documents)
+        asked, found = np.divmod(pairs, max(1, len(docnos)))
+        order = np.argsort(asked, kind="stable")
+        of_query = np.split(order, np.searchsorted(asked[order], np.arange(1, len(qids))))
+        wanted: dict[str, set[str]] = {}
+        for qid, own in zip(qids, of_query, strict=True):
+            wanted.setdefault(self._texts[qid], set()).update(docnos[found[own]].tolist())
+        scorer.remember(wanted, progress)
+        scores = np.empty(len(pairs))
+        for qid, own in zip(qids, of_query, strict=True):
+            scores[own] = scorer.known(self._texts[qid], docnos[found[own]].tolist())
+        return np.split(scores[place_of], np.cumsum(list(map(len, pools)))[:-1])
 
     def forget(self, scorer: RememberedScores | None) -> None:
         """Let go of the scores of some queries."""
@@ -140,20 +156,19 @@ class Utility(Stage[SystemCell]):
 
     def utilities(
         self,
-        pools: Iterable[tuple[SystemCell, pd.DataFrame]],
-        scorer: RememberedScores | None,
+        pools: "Iterable[tuple[SystemCell, pd.DataFrame, NDArray[np.float64]]]",
         span: slice | None = None,
     ) -> Iterator[tuple[SystemCell, pd.DataFrame]]:
-        """Yield the utility of pools (qid, docno, fused) of cells: of all judged queries, or of some, by their places.
+        """Yield the utility of pools (qid, docno) of cells: of all judged queries, or of some, by their places.
 
-        All documents have been scored (`score_all`). Workers get the scores, and measure.
+        Workers get the scores (`score_all`), and measure.
         """
         qrels, measures = self.plan.qrels, tuple(self.plan.options.measures)
         if span is not None:
             places = places_of(qrels, self.plan.places)
             qrels = qrels[(places >= span.start) & (places < span.stop)]
             if not (qrels["relevance"] > 0).any():
-                yield from ((cell, SCORES.empty()) for cell, _ in pools)  # nothing can be found
+                yield from ((cell, SCORES.empty()) for cell, _, _ in pools)  # nothing can be found
                 return
         # A plugin's measures are installed here, and perhaps nowhere else.
         ours = any(isinstance(one, PluginMeasure) for one in parse_measures(measures))
@@ -161,25 +176,12 @@ class Utility(Stage[SystemCell]):
         cells: list[SystemCell] = []
 
         def items() -> "Iterator[Plain[_Measuring]]":
-            for cell, pool in pools:
+            for cell, pool, scores in pools:
                 cells.append(cell)
-                yield Plain(
-                    _Measuring(
-                        pool[["qid", "docno"]], self._scores(pool, scorer), cell.cell.setting.columns, qrels, measures
-                    )
-                )
+                yield Plain(_Measuring(pool[["qid", "docno"]], scores, cell.cell.setting.columns, qrels, measures))
 
         for number, scores in executor.map(_utility, items()):
             yield cells[number], scores
-
-    def _scores(self, pool: pd.DataFrame, scorer: RememberedScores | None) -> NDArray[np.float64]:
-        """Return the score of every row of a pool, by which it will be ranked."""
-        if scorer is None:
-            return pool["fused"].to_numpy(np.float64)
-        scores = np.empty(len(pool))
-        for qid, docnos, rows in _by_query(pool):
-            scores[rows] = scorer.known(self._texts[qid], docnos)
-        return scores
 
     def in_order(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Return the utilities of some queries after the other in the order in which queries are judged."""
@@ -192,11 +194,18 @@ class Utility(Stage[SystemCell]):
         return dict(zip(self.plan.queries["qid"], self.plan.queries["query"], strict=True))
 
 
-def _by_query(pool: pd.DataFrame) -> "Iterator[tuple[str, list[str], NDArray[np.int64]]]":
-    """Yield the documents of each query, and their rows; a column of strings is slow to iterate over."""
-    docnos = pool["docno"].to_numpy(object)
-    for qid, rows in pool.groupby("qid", sort=False).indices.items():
-        yield str(qid), docnos[rows].tolist(), rows
+def _coded(columns: "Sequence[pd.Series[str]]") -> "tuple[NDArray[np.int64], NDArray[np.object_]]":
+    """Return the strings of columns, one after the other, as numbers, and what each stands for.
+
+    No string of Python is made but for those that differ: a column of strings is slow to iterate over.
+    """
+    import pyarrow as pa
+
+    kind = pa.large_string()
+    parts = [pa.array(column, kind) for column in columns]
+    chunks = [chunk for part in parts for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
+    coded = pa.chunked_array(chunks, kind).combine_chunks().dictionary_encode()
+    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True, eq=False)
