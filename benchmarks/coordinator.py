@@ -200,11 +200,14 @@ def stages(quick: bool) -> dict[str, float]:
         sizes, rounds = ((2, 3), 1) if quick else ((10, _VARIANTS), 4)
         few, many = (_least(Path(place) / str(n), n, rounds, executor, idle) for n in sizes)
         wide = _least(Path(place) / "wide", sizes[0], rounds, executor, idle, topics=4 * _TOPICS)
+        # Long: tasks of few texts are no fewer than those of many, and would be most of what one more text costs.
+        long = _least(Path(place) / "long", sizes[1], rounds, executor, idle, 40 * _TOPICS, ("attack",))
     del index
+    further = {"need": wide, "attack": long}
     slopes = {
         (stage, unit): max(0.0, (larger[stage] - few[stage]) / (larger[unit] - few[unit]))
         for stage, unit in _UNITS.items()
-        for larger in [wide if unit == "guesses" else many]
+        for larger in [further.get(stage, many)]
     }
     fixed = sum(max(0.0, few[stage] - slope * few[unit]) for (stage, unit), slope in slopes.items())
     return {
@@ -232,13 +235,23 @@ _UNITS = {
 }
 
 
-def _least(folder: Path, n: int, rounds: int, executor: Any, idle: float, topics: int = _TOPICS) -> dict[str, float]:
+def _least(
+    folder: Path,
+    n: int,
+    rounds: int,
+    executor: Any,
+    idle: float,
+    topics: int = _TOPICS,
+    names: Sequence[str] = tuple(_UNITS),
+) -> dict[str, float]:
     """Return the least of some rounds, for each stage: what is left is small, and easily disturbed."""
-    seen = [_staged(folder / str(number), n, executor, idle, topics) for number in range(rounds)]
+    seen = [_staged(folder / str(number), n, executor, idle, topics, names) for number in range(rounds)]
     return {what: min(one[what] for one in seen) for what in seen[0]}
 
 
-def _staged(folder: Path, n: int, executor: Any, idle: float, topics: int = _TOPICS) -> dict[str, float]:
+def _staged(
+    folder: Path, n: int, executor: Any, idle: float, topics: int = _TOPICS, names: Sequence[str] = tuple(_UNITS)
+) -> dict[str, float]:
     """Run the stages of an experiment; return how long the coordinator computed for each, and how much there was."""
     from quipukit.experiment.artifacts import Artifacts
     from quipukit.experiment.grid import expand
@@ -263,7 +276,7 @@ def _staged(folder: Path, n: int, executor: Any, idle: float, topics: int = _TOP
     pipeline.obfuscate.run()
     spent: dict[str, float] = {"sent": sum(map(pipeline.obfuscate.variants, plan.cells))}
     spent["guesses"] = len(plan.queries) * len(plan.cells)
-    for name in _UNITS:
+    for name in names:
         if name == "utility":
             # Twice: at first every document is scored, then each of them is known, as it is to most of 88 settings.
             stage, scorer = pipeline.utility, pipeline.utility.scorer(0)
@@ -277,7 +290,8 @@ def _staged(folder: Path, n: int, executor: Any, idle: float, topics: int = _TOP
             spent[name] = busy(pipeline.need.run, 1, idle)  # nothing else of it is left to do
         elif name != "scoring":
             spent[name] = busy(getattr(pipeline, name).run, 1, idle)
-    spent["pooled"] = sum(pipeline.retrieve.documents_pooled(cell) * len(plan.queries) for cell in plan.cells)
+    if "retrieve" in names:
+        spent["pooled"] = sum(pipeline.retrieve.documents_pooled(cell) * len(plan.queries) for cell in plan.cells)
     return spent
 
 
