@@ -3,10 +3,9 @@
 import argparse
 import importlib
 import os
-import subprocess
 import time
 
-from benchmarks.data import ROOT, Skipped, machine
+from benchmarks.data import Skipped, commit, machine
 from benchmarks.table import Line, summary
 
 NAMES = (
@@ -15,6 +14,7 @@ NAMES = (
     "full_grid",
     "startup",
     "bm25",
+    "engines",
     "encoding",
     "static_encoder",
     "attackers",
@@ -31,6 +31,7 @@ NAMES = (
     "small_samples",
     "audit",
     "serve",
+    "demo",
     "long_log",
     "streaming",
     "full_size",
@@ -50,18 +51,19 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes: to see that it runs, not for the figures")
     parser.add_argument("--scale", type=float, default=1.0, help="full_size: the share of 8.8 million passages [1]")
+    parser.add_argument("--until", default="experiment", metavar="PART", help="full_size: end with this part")
     arguments = parser.parse_args()
     for name in arguments.names:
         if name not in NAMES:
             parser.error(f"there is no benchmark {name!r}; choose from {', '.join(NAMES)}")
-    print(f"{machine()}; {commit()}")
+    print(f"{machine()}; commit {commit()}")
     lines: list[Line] = []
     for name in arguments.names or (name for name in NAMES if name not in ONLY_NAMED):
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"\n# {name}: {module.QUESTION}", flush=True)
         start = time.perf_counter()
         try:
-            lines += module.run(arguments.quick, *([arguments.scale] if name == "full_size" else []))
+            lines += module.run(arguments.quick, *([arguments.scale, arguments.until] if name == "full_size" else []))
         except Skipped as reason:
             print(f"skipped: {reason}")
         load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
@@ -69,17 +71,6 @@ def main() -> None:
     print(f"\n{summary(lines)}")
     if arguments.quick:
         print("Targets that depend on the size of the work are judged without --quick only.")
-
-
-def commit() -> str:
-    """Return which commit is measured, and whether files differ from it."""
-    try:
-        told = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "no commit"
-    return f"commit {told.stdout.strip()}"
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def _measure(vectors: Any, quick: bool) -> list[Line]:
     shares: dict[str, list[float]] = {what: [] for what in tasks}
     frugal: dict[str, list[float]] = {what: [] for what in tasks}
     machine = [timed(product)]
-    for _ in range(2 if quick else 5):
+    for _ in range(2 if quick else 3):
         for what, task in tasks.items():
             taken[what].append(timed(task))
             machine.append(timed(product))

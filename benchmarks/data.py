@@ -6,6 +6,7 @@ import platform
 import random
 import resource
 import statistics
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,19 @@ def machine() -> str:
         model = models[0] if models else model
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
     return f"{cores()} cores, {model}; Python {platform.python_version()}; load averages at the start {load}"
+
+
+def commit() -> str:
+    """Return which commit is measured; "-dirty" follows where its code differs from what is measured."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "src", "benchmarks", "pyproject.toml", ":!benchmarks/results")
+        return git("rev-parse", "--short", "HEAD") + "-dirty" * bool(changed)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def cores() -> int:

@@ -32,8 +32,8 @@ CASES: dict[str, dict[str, Any]] = {
         "attackers": "QuIA",
     },
 }
-# A report alone takes some twenty seconds: what is kept and what is added is looked at in two cases.
-COLD_ONLY = ("static, whole log", "MiniLM, QuIA alone")
+# A report alone takes some twenty seconds: what is kept and what is added is looked at in one case.
+COLD_ONLY = ("static, whole log", "MiniLM", "MiniLM, QuIA alone")
 QUICK: dict[str, dict[str, Any]] = {
     "quick": {**STATIC, "specs": ("CMP@5",), "n": 3, "topics": 3, "log_sample": 500, "attackers": "QuIA"}
 }

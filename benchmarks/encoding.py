@@ -34,7 +34,7 @@ def run(quick: bool) -> list[Line]:
     from quipukit.vectors.default_pack import model_folder
 
     logging.disable_progress_bar()
-    rounds, size = (3, 1_000) if quick else (5, 20_000)
+    rounds, size = (3, 1_000) if quick else (5, 8_000)
     texts = log_texts(rounds * size)
     ours, theirs = load_encoder("minilm"), SentenceTransformer(str(model_folder()), device="cpu")
     ours.encode(texts[:64])

@@ -7,8 +7,8 @@ files, which the system could take back at any time, and stands beside what is n
 while they are indexed and re-ranked; what that takes is measured beside, and not subtracted.
 
 ``--scale 0.01`` takes a hundredth of the passages and of the log. Parts that are finished are not repeated: a run that
-was stopped goes on where it was. What was measured is written to ``benchmarks/results``, with what every part took of
-the processor, and the machine's load average (lowest, mean, highest) meanwhile.
+was stopped goes on where it was. Below the table stands all that was measured, with what every part took of the
+processor, and the machine's load average (lowest, mean, highest) meanwhile.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import CACHE, ROOT, Skipped, machine, memory
-from benchmarks.table import Line, Target, show, table
+from benchmarks.data import CACHE, ROOT, Skipped, memory
+from benchmarks.table import Line, Target, show
 from quipukit.progress import Progress, ProgressListener
 
 QUESTION = "does an experiment of full size run on one machine?"
@@ -33,7 +33,6 @@ MECHANISMS = ("CMP", "Mahalanobis", "VickreyCMP", "VickreyMhl", "CusText", "SanT
 EPSILONS = (1, 2, 5, 8, 10, 12, 15, 20, 25, 35, 50)
 PARTS = ("generate", "index", "search", "log", "experiment")
 HOME = CACHE / "full-size"
-RESULTS = Path(__file__).parent / "results"
 BUILD_GIGABYTES, SEARCH_GIGABYTES = Target(5.0, at_most=True), Target(3.0, at_most=True)
 LOG_GIGABYTES = Target(1.5, at_most=True)
 # 40 minutes for all of them.
@@ -42,23 +41,22 @@ MICROSECONDS = Target(40 * 60e6 / PASSAGES, at_most=True)
 Told = dict[str, Any]
 
 
-def run(quick: bool, scale: float = 1.0) -> list[Line]:
-    """Run all parts, and show what each took."""
+def run(quick: bool, scale: float = 1.0, until: str = PARTS[-1]) -> list[Line]:
+    """Run the parts up to one of them, and show what each took."""
     scale = 0.002 if quick else scale
     size, queries = max(1, round(PASSAGES * scale)), max(1, round(LOG * scale))
     home = HOME / str(size)
     print(f"{size:,} passages, a log of {queries:,} queries", flush=True)
-    parts = {part: _part(part, size, queries, home) for part in PARTS}
+    if until not in PARTS:
+        raise Skipped(f"there is no part {until!r} of it; choose from {', '.join(PARTS)}")
+    parts = {part: _part(part, size, queries, home) for part in PARTS[: PARTS.index(until) + 1]}
     lines = [line for part, told in parts.items() for line in _lines(part, told, size)]
     columns = ("what", "seconds", "peak (GB)", "not mapped (GB)", "value")
     show(columns, lines)
-    if not quick:
-        report = [f"{size:,} passages, a log of {queries:,} queries; {machine()}", "", *table(columns, lines), ""]
-        report += [f"{part}: {json.dumps(told)}" for part, told in parts.items()]
-        RESULTS.mkdir(exist_ok=True)
-        kept = RESULTS / f"full_size-{size}.txt"
-        kept.write_text("\n".join(report).replace(f"{home}{os.sep}", "") + "\n", encoding="utf-8")
-    shutil.rmtree(home)
+    for part, told in parts.items():
+        print(f"\n{part}: {json.dumps(told)}")
+    if until == PARTS[-1]:  # else the rest needs what is finished
+        shutil.rmtree(home)
     return lines
 
 
@@ -217,7 +215,9 @@ def experiment(size: int, queries: int, home: Path) -> Told:
             own["seconds"] += timing["seconds"]
             own["amount"] = max(own["amount"], timing["amount"])
     for name, stage in stages.items():
-        stage.update(peaks.get(name, {"peak": 0.0, "anonymous": 0.0}))
+        stage.update(
+            peaks.get(name, {"peak": 0.0, "anonymous": 0.0}), stage=name.replace(f"static:{vectors}", "static")
+        )
     points = result.points()
     identity = float(points.loc[points["mechanism"] == "Identity", "utility"].iloc[0])
     found = {"disk": _size(home), "identity": identity, "stages": list(stages.values())}
