@@ -92,26 +92,22 @@ class Responses:
         """Return the row that each mechanism sends for every word, and the noise at epsilon = 1."""
         vectors = self._vectors
         epsilons = np.array(sorted({one.epsilon for one in group}))
-        outputs: list[list[Rows]] = [[] for _ in group]
-        noise = []
         rng = np.random.default_rng(_SEED)
-        for start in range(0, _DRAWS, _CHUNK):
-            points = vectors.matrix[self._words[start : start + _CHUNK]].astype(np.float64)
-            drawn = draw_noise(rng, len(points), vectors.dimension)
-            directions = group[0].stretch(drawn.directions)
-            near, distance = nearest_two(
-                vectors.matrix,
-                vectors.half_norms,
-                points,
-                np.arange(len(points)),
-                directions,
-                drawn.radii[:, None] / epsilons,
-            )
-            for rows, one in zip(outputs, group, strict=True):
-                column = int(np.searchsorted(epsilons, one.epsilon))
-                rows.append(one.choose(near[:, column], distance[:, column], drawn.coins))
-            noise.append(drawn.radii[:, None] * directions)
-        return [np.concatenate(rows) for rows in outputs], np.concatenate(noise)
+        drawn = [draw_noise(rng, _CHUNK, vectors.dimension) for _ in range(0, _DRAWS, _CHUNK)]
+        directions = np.concatenate([group[0].stretch(one.directions) for one in drawn])
+        radii, coins = (np.concatenate([getattr(one, part) for one in drawn]) for part in ("radii", "coins"))
+        # Equal words side by side: a block of the search multiplies each of its words once.
+        order = np.argsort(self._words, kind="stable")
+        used, base_of = np.unique(self._words[order], return_inverse=True)
+        points = vectors.matrix[used].astype(np.float64)
+        steps = radii[order, None] / epsilons
+        near, distance = nearest_two(vectors.matrix, vectors.half_norms, points, base_of, directions[order], steps)
+        outputs = []
+        for one in group:
+            column, rows = int(np.searchsorted(epsilons, one.epsilon)), np.empty(_DRAWS, np.int64)
+            rows[order] = one.choose(near[:, column], distance[:, column], coins[order])
+            outputs.append(rows)
+        return outputs, radii[:, None] * directions
 
     def _simulated_lists(self, one: NoisyRANTEXT) -> tuple[Rows, Floats]:
         """Return the row that the mechanism sends for every word, and the noise of its list."""
