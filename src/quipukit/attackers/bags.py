@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from quipukit.attackers.scratch import room
 from quipukit.attackers.tokens import Ids, LogTokens
+from quipukit.intsort import sort_part
 from quipukit.jit import numba
 
 
@@ -57,7 +58,7 @@ def _sort(ids, starts, known, kept, begins, hashes):  # type: ignore[no-untyped-
             if known[ids[i]]:
                 kept[place] = ids[i]
                 place += 1
-        kept[begins[row] : place].sort()
+        sort_part(kept, begins[row], place)
         begins[row + 1] = place
         mixed = np.uint64(place - begins[row])
         for i in range(begins[row], place):

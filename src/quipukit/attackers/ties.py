@@ -124,7 +124,9 @@ def _extremes(scores):  # type: ignore[no-untyped-def]
     size = scores.shape[0]
     if not size:
         return 0.0, 0.0
-    low, high, seen = np.full(4, scores[0]), np.full(4, scores[0]), np.zeros(4)
+    low, high, seen = np.empty(4), np.empty(4), np.empty(4)
+    for k in range(4):
+        low[k], high[k], seen[k] = scores[0], scores[0], 0.0
     whole = size - size % 4
     for i in range(0, whole, 4):
         for k in range(4):
@@ -134,7 +136,10 @@ def _extremes(scores):  # type: ignore[no-untyped-def]
     for i in range(whole, size):
         seen[0] += scores[i] - scores[i]
         low[0], high[0] = min(low[0], scores[i]), max(high[0], scores[i])
-    return low.min() + seen.sum(), high.max() + seen.sum()
+    for k in range(1, 4):  # by hand: the methods of arrays take a second to compile
+        seen[0] += seen[k]
+        low[0], high[0] = min(low[0], low[k]), max(high[0], high[k])
+    return low[0] + seen[0], high[0] + seen[0]
 
 
 @numba.njit(nogil=True, cache=True)

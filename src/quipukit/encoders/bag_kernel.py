@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from quipukit.intsort import sort_part
 from quipukit.jit import numba
 
 
@@ -14,7 +15,8 @@ def add_up(rows: Any, starts: Any, matrix: Any, weights: Any, sums: Any) -> None
     A word that comes several times is added once, with as many times its weight.
     """
     for text in range(len(starts) - 1):
-        words = np.sort(rows[starts[text] : starts[text + 1]])
+        words = rows[starts[text] : starts[text + 1]].copy()
+        sort_part(words, 0, len(words))
         place = 0
         while place < len(words):
             row, count = words[place], 0.0
