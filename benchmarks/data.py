@@ -39,14 +39,18 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """Return which commit is measured; "-dirty" follows where its code differs from what is measured."""
+    """Return the last commit that changed what is measured; "-dirty" follows where files differ from it.
+
+    One that changes tests, documentation or the results themselves alone is no other state of the code.
+    """
+    code = ("src", "benchmarks", "pyproject.toml", "constraints.txt", ":!benchmarks/results")
 
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--", "src", "benchmarks", "pyproject.toml", ":!benchmarks/results")
-        return git("rev-parse", "--short", "HEAD") + "-dirty" * bool(changed)
+        changed = git("status", "--porcelain", "--", *code)
+        return git("log", "-1", "--format=%h", "--", *code) + "-dirty" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

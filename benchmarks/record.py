@@ -2,8 +2,8 @@
 
 What each benchmark prints is kept in ``benchmarks/results``, with the commit, the machine and the time of day. First
 come those whose figures are memory, counts or seconds of the processor: two of them at a time, each on a core of its
-own. Then those that are judged by the clock, one after the other. What was recorded at this commit is not repeated, so
-that a run which was stopped goes on where it was; a changed file of the package or of the benchmarks is refused.
+own. Then those that are judged by the clock, one after the other. What was recorded of the same code is not repeated,
+so that a run which was stopped goes on where it was; a changed file of the package or of the benchmarks is refused.
 """
 
 import argparse
