@@ -27,7 +27,7 @@ def demo(
     Ten queries on private matters, ten variants each, or as many as a group of Cover has; 10 documents per variant; an
     attacker with a log of 5,000 queries, in which Cover hides. User and attacker compare texts by static word vectors,
     for which no model is loaded. The first time it takes about a minute on two cores; it resumes where it was stopped.
-    Figures are written as SVG alone; `quipukit report` writes the other formats.
+    The page has its own figures; `quipukit report` writes those for papers.
 
     \b
     Example:
@@ -51,4 +51,4 @@ def demo(
         growth=False,
     )
     with rehearsed():
-        execute(options, output, formats=("svg",))
+        execute(options, output, formats=())
