@@ -85,8 +85,9 @@ class Responses:
                 groups.setdefault((type(one).stretch, one.noise_family), {})[_key(one)] = one
         for group in groups.values():
             outputs, noise = self._simulated(list(group.values()))
-            for (key, one), rows in zip(group.items(), outputs, strict=True):
-                self._known[key] = self._fitted(rows, noise / one.epsilon)
+            pairs = zip(group.values(), outputs, strict=True)
+            fits = in_threads(lambda pair, noise=noise: self._fitted(pair[1], noise / pair[0].epsilon), pairs)
+            self._known.update(zip(group, fits, strict=True))
 
     def _simulated(self, group: Sequence[Perturbation]) -> tuple[list[Rows], Floats]:
         """Return the row that each mechanism sends for every word, and the noise at epsilon = 1."""

@@ -81,7 +81,7 @@ class WordNetGlosses(Collection):
 
     @functools.cached_property
     def _count(self) -> int:
-        return sum(1 for _ in self.wordnet.entries())
+        return self.wordnet.count()
 
     def texts(self, docnos: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of some documents; nothing is searched, because a docno gives the offset of its synset."""

@@ -21,7 +21,7 @@ Each center has a stream of random numbers of its own. The templates are in word
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TypeVar
@@ -73,6 +73,7 @@ OWNER = "wordnet-log"  # of the streams of random numbers
 TRIES = 20 * PER_CENTRE  # then a crowd that repeats itself stays smaller
 
 _WORD = re.compile(r"[a-z][a-z -]{2,29}")
+_JOINT = re.compile("[ -]")
 
 T = TypeVar("T")
 
@@ -101,25 +102,35 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
         if len(writer.neighbors(center)) >= COMPANY:
             centers[center] = None
     entries = {key(topic.query): Entry(topic.query, topic.synsets[0], topic.synsets[0]) for topic in topics}
+    add = _adding(entries)
     for center in centers:
         rng = keyed(seed, "independent", OWNER, center, 0)
         goal = len(entries) + PER_CENTRE
         for entry in writer.crowd(rng, center):
-            _add(entries, entry)
+            add(entry)
             if len(entries) == goal:
                 break
     rng = keyed(seed, "independent", OWNER, "rest", 0)
     while len(entries) < size:
-        _add(entries, writer.alone(rng))
+        add(writer.alone(rng))
     order = keyed(seed, "independent", OWNER, "order", 0).permutation(len(entries))
     queries = list(entries.values())
     return [queries[row] for row in order]
 
 
-def _add(entries: dict[str, Entry], entry: Entry) -> None:
-    spelled = key(entry.query)
-    if spelled not in entries and not offensive().removes(entry.query):
-        entries[spelled] = entry
+def _adding(entries: dict[str, Entry]) -> Callable[[Entry], None]:
+    """Return what adds an entry, unless its key is there or one of its words is offensive."""
+    removed = offensive()
+    removes = functools.cache(removed.removes)  # the same words come again and again
+
+    def add(entry: Entry) -> None:
+        spelled = key(entry.query)
+        if spelled in entries or any(map(removes, entry.query.split())):
+            return
+        if not removed.joins or not removed.removes(entry.query):
+            entries[spelled] = entry
+
+    return add
 
 
 class _Writer:
@@ -198,7 +209,7 @@ def _common_words(synset: Synset, counts: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(
         word
         for word in spelled
-        if _WORD.fullmatch(word) and all(counts.get(part, 0) >= COMMON for part in re.split("[ -]", word))
+        if _WORD.fullmatch(word) and all(counts.get(part, 0) >= COMMON for part in _JOINT.split(word))
     )
 
 

@@ -68,6 +68,11 @@ class WordFilter:
         """Return a hash over what the filter removes."""
         return hashlib.sha256("\n".join([*sorted(self.words), "", self.pattern.pattern]).encode()).hexdigest()
 
+    @functools.cached_property
+    def joins(self) -> bool:
+        """Return whether an entry is joined of several words: then looking at each word of a text is not enough."""
+        return any(map(_JOINTS.search, [*self.words, self.pattern.pattern]))
+
     def removes(self, word: str) -> bool:
         """Return whether a word, or one of the words that it is joined of, is to be removed."""
         folded = word if word.isascii() and word.islower() else key(word)

@@ -147,6 +147,10 @@ class WordNet(Shared):
             for line in self._files.lines(each):
                 yield Synset(*self._files.parse(each, line))
 
+    def count(self) -> int:
+        """Return how many synsets there are."""
+        return sum(1 for pos in POS for _ in self._files.lines(pos))
+
     def entries(self) -> Iterator[tuple[str, str]]:
         """Iterate over (id, text) of all synsets as a dictionary would print them: the words, then the gloss.
 

@@ -97,9 +97,8 @@ class WordNetFiles:
 
     def parse(self, pos: Pos, line: bytes) -> Record:
         """Take a synset's line apart."""
-        names, gloss = self.words_and_gloss(pos, line)
+        fields, names, gloss = self._head(pos, line)
         try:
-            fields = line.partition(b" | ")[0].decode().split()
             start = 5 + 2 * int(fields[3], 16)
             count = int(fields[start - 1])
             pointed = fields[start : start + 4 * count]
@@ -113,13 +112,18 @@ class WordNetFiles:
 
     def words_and_gloss(self, pos: Pos, line: bytes) -> tuple[list[str], str]:
         """Return the lemmas and the gloss of a synset's line."""
+        _, names, gloss = self._head(pos, line)
+        return names, gloss
+
+    def _head(self, pos: Pos, line: bytes) -> tuple[list[str], list[str], str]:
+        """Return the fields of a synset's line, its lemmas and its gloss."""
         try:
             head, _, gloss = line.decode().partition(" | ")
             fields = head.split()
             names = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
         except (ValueError, IndexError) as error:
             raise self._bad_line(pos, line) from error
-        return [_MARKER.sub("", name) for name in names] if pos == "a" else names, gloss.strip()
+        return fields, [_MARKER.sub("", name) for name in names] if pos == "a" else names, gloss.strip()
 
     def _load_data(self, pos: Pos) -> bytes:
         name = f"data.{_FILE[pos]}"
