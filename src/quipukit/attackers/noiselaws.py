@@ -85,9 +85,8 @@ class Responses:
                 groups.setdefault((type(one).stretch, one.noise_family), {})[_key(one)] = one
         for group in groups.values():
             outputs, noise = self._simulated(list(group.values()))
-            pairs = zip(group.values(), outputs, strict=True)
-            fits = in_threads(lambda pair, noise=noise: self._fitted(pair[1], noise / pair[0].epsilon), pairs)
-            self._known.update(zip(group, fits, strict=True))
+            pairs = zip((one.epsilon for one in group.values()), outputs, strict=True)
+            self._known.update(zip(group, in_threads(functools.partial(self._fit, noise), pairs), strict=True))
 
     def _simulated(self, group: Sequence[Perturbation]) -> tuple[list[Rows], Floats]:
         """Return the row that each mechanism sends for every word, and the noise at epsilon = 1."""
@@ -120,6 +119,10 @@ class Responses:
             rows.append(one.choose(points, drawn))
             noise.append(one.noise(drawn))
         return np.concatenate(rows), np.concatenate(noise)
+
+    def _fit(self, noise: Floats, simulated: tuple[float, Rows]) -> Response:
+        epsilon, outputs = simulated
+        return self._fitted(outputs, noise / epsilon)
 
     def _fitted(self, outputs: Rows, noise: Floats, of_word: bool = False) -> Response:
         inputs, sent = (self._vectors.matrix[rows].astype(np.float64) for rows in (self._words, outputs))

@@ -121,13 +121,11 @@ def query_log(wordnet: WordNet, topics: Sequence[Topic], seed: int, size: int) -
 def _adding(entries: dict[str, Entry]) -> Callable[[Entry], None]:
     """Return what adds an entry, unless its key is there or one of its words is offensive."""
     removed = offensive()
-    removes = functools.cache(removed.removes)  # the same words come again and again
+    has = functools.cache(removed.has)  # the same words come again and again
 
     def add(entry: Entry) -> None:
         spelled = key(entry.query)
-        if spelled in entries or any(map(removes, entry.query.split())):
-            return
-        if not removed.joins or not removed.removes(entry.query):
+        if spelled not in entries and not removed.has(spelled) and not any(map(has, removed.parts(spelled))):
             entries[spelled] = entry
 
     return add

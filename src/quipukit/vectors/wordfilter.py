@@ -68,15 +68,19 @@ class WordFilter:
         """Return a hash over what the filter removes."""
         return hashlib.sha256("\n".join([*sorted(self.words), "", self.pattern.pattern]).encode()).hexdigest()
 
-    @functools.cached_property
-    def joins(self) -> bool:
-        """Return whether an entry is joined of several words: then looking at each word of a text is not enough."""
-        return any(map(_JOINTS.search, [*self.words, self.pattern.pattern]))
-
     def removes(self, word: str) -> bool:
         """Return whether a word, or one of the words that it is joined of, is to be removed."""
         folded = word if word.isascii() and word.islower() else key(word)
-        return any(part in self.words or self.pattern.search(part) for part in {folded, *_JOINTS.split(folded)})
+        return any(map(self.has, {folded, *self.parts(folded)}))
+
+    def has(self, part: str) -> bool:
+        """Return whether one folded word is to be removed, whatever it is joined of."""
+        return part in self.words or self.pattern.search(part) is not None
+
+    @staticmethod
+    def parts(folded: str) -> list[str]:
+        """Return the words that a folded one is joined of."""
+        return _JOINTS.split(folded)
 
 
 def word_filter(source: str | os.PathLike[str]) -> WordFilter:
