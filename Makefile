@@ -111,11 +111,13 @@ $(TEST_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
 
 # Of all that pip says, the big downloads and the last, long step are worth a line; the rest waits in a log for the
 # case that something goes wrong. A pipe ends with the exit code of its last command, not with pip's: the stamp,
-# made only if pip succeeds, tells how it went.
+# made only if pip succeeds, tells how it went. An editable package is not compiled by pip; the first command would wait
+# for that.
 INSTALL_LOG := $(VENV)/install.log
 define install
 rm -f $@; \
-{ $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt --editable "$(1)" && touch $@; } 2>&1 \
+{ $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt --editable "$(1)" && \
+	$(BIN)/python -m compileall -q src && touch $@; } 2>&1 \
 	| tee $(INSTALL_LOG) \
 	| sed -n -e 's/^ *\(Downloading .*([0-9][0-9][0-9.]* MB)\).*/    \1/p' \
 	         -e 's/^ *\(Downloading .*([0-9.]* GB)\).*/    \1/p' \
