@@ -21,7 +21,7 @@ TEST_STAMP := $(VENV)/.stamp-test
 .DEFAULT_GOAL := help
 # Two installs into one environment must not run at once, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help demo quick test lint format docs slim bench reproduce trust clean
+.PHONY: help demo quick test lint format docs slim bench record reproduce trust clean
 
 help:
 	@echo "make demo       set up and run a small experiment on the built-in collection, with its report"
@@ -32,6 +32,7 @@ help:
 	@echo "make docs       build the documentation site into docs/build; a warning is an error"
 	@echo "make slim       install the wheel without torch outside the tree, and try it; with the oldest versions, too"
 	@echo "make bench      measure speed side by side with other software"
+	@echo "make record     measure all that docs/performance.md says, at one commit: over two hours"
 	@echo "make reproduce  compare with the published data, where it is present"
 	@echo "make trust      all tests, the slow ones too, with many more examples"
 	@echo "make clean      remove caches and build results (not $(VENV))"
@@ -75,6 +76,11 @@ slim: $(TEST_STAMP)
 bench: $(TEST_STAMP)
 	@echo "==> benchmarks"
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# What is recorded of this commit already is kept; after Ctrl-C it goes on where it was.
+record: $(TEST_STAMP)
+	@echo "==> benchmarks, recorded in benchmarks/results"
+	@$(BIN)/python -m benchmarks.record $(ARGS)
 
 reproduce: $(TEST_STAMP)
 	@echo "==> comparison with published data"
