@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +317,7 @@ def _machine_watched(file: Path) -> Iterator[Told]:
 
 @contextlib.contextmanager
 def _repeated(look: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call a function again and again, and once more at the end."""
+    """Call a function again and again, and once more at the end; if it fails, what it watches fails, too."""
     stopped = threading.Event()
 
     def repeat() -> None:
@@ -325,22 +326,22 @@ def _repeated(look: Callable[[], None], seconds: float) -> Iterator[None]:
             ended = stopped.wait(seconds)
             look()
 
-    watcher = threading.Thread(target=repeat)
-    watcher.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        watcher.join()
+    with ThreadPoolExecutor(1) as pool:
+        watcher = pool.submit(repeat)
+        try:
+            yield
+        finally:
+            stopped.set()
+        watcher.result()  # without a watcher, a peak would be too low and look right
 
 
 def _size(folder: Path) -> float:
+    """Return the bytes of all files below a folder; what is removed in between does not count."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # removed in between
-            continue
+    for place, _, names in os.walk(folder):  # which passes over folders that are gone
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.stat(os.path.join(place, name)).st_size
     return total
 
 

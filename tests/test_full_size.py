@@ -38,3 +38,22 @@ def test_the_benchmark_runs(capfd):
     report = capfd.readouterr().out
     assert "88,418 passages" in report and "6 attackers" in report
     assert str(full_size.ROOT) not in report  # names no folder of the machine
+
+
+def test_a_watcher_that_fails_is_not_passed_over():
+    from benchmarks import full_size
+
+    def look():
+        raise FileNotFoundError("gone")
+
+    with pytest.raises(FileNotFoundError), full_size._repeated(look, 0.01):
+        pass
+
+
+def test_what_is_removed_while_a_folder_is_looked_through_does_not_count(tmp_path, monkeypatch):
+    from benchmarks import full_size
+
+    (tmp_path / "stays").write_bytes(bytes(100))
+    listed = [(str(tmp_path), ["gone"], ["stays", "gone.npy"])]
+    monkeypatch.setattr(full_size.os, "walk", lambda folder: listed)
+    assert full_size._size(tmp_path) == 100
