@@ -41,9 +41,10 @@ def machine() -> str:
 def commit() -> str:
     """Return the last commit that changed what is measured; "-dirty" follows where files differ from it.
 
-    One that changes tests, documentation or the results themselves alone is no other state of the code.
+    One that changes tests, documentation, results or the order of records alone is no other state of the code.
     """
-    code = ("src", "benchmarks", "pyproject.toml", "constraints.txt", ":!benchmarks/results")
+    order = (":!benchmarks/results", ":!benchmarks/record.py")
+    code = ("src", "benchmarks", "pyproject.toml", "constraints.txt", *order)
 
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

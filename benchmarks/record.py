@@ -44,7 +44,6 @@ def _entry(name: str, *options: str) -> Entry:
 BESIDE = (
     _entry("streaming"),
     _entry("full_size-passages", "--until", "log"),
-    _entry("covers"),
     _entry("full_size-tenth", "--scale", "0.113"),
     _entry("long_log"),
     _entry("full_size-hundredth", "--scale", "0.0113"),
@@ -58,6 +57,7 @@ ALONE = (
     _entry("full_size"),
     _entry("experiment"),
     _entry("sessions"),
+    _entry("covers"),
     _entry("attackers"),
     _entry("dry_run"),
     _entry("against_machine"),
