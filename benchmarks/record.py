@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from benchmarks.data import CACHE, ROOT, commit, machine
+from benchmarks.data import CACHE, ROOT, commit, cores, machine
 
 RESULTS = Path(__file__).parent / "results"
 RECORDED = "recorded at commit"
@@ -128,6 +128,8 @@ def _recorded(entry: Entry, at: str, core: int | None = None) -> bool:
     with (CACHE / f"{entry.name}.err").open("w", encoding="utf-8") as errors:
         # With bytecode, as by `make bench`: many of them start an interpreter again and again.
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        if core is not None:
+            kept.setdefault("QUIPUKIT_THREADS", str(cores()))  # memory is that of all threads, though they share a core
         done = subprocess.run(
             [*([] if core is None else ["taskset", "-c", str(core)]), sys.executable, "-m", *entry.arguments],
             cwd=ROOT,

@@ -9,7 +9,7 @@ record = pytest.importorskip("benchmarks.record", reason="a source distribution 
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 ENTRIES = {entry.name: entry for entry in (*record.BESIDE, *record.ALONE)}
-RECORDS = sorted(record.RESULTS.glob("*.txt"))
+RECORDS = [entry.file for entry in ENTRIES.values() if entry.file.is_file()]
 
 
 def test_all_records_are_of_one_commit_and_of_one_machine():
