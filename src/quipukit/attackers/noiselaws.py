@@ -20,13 +20,14 @@ from quipukit.attackers.logsites import Floats, LogSites, Observed, Rows
 from quipukit.attackers.tables import Table, WordLaw, columns_of_any
 from quipukit.mechanisms.noisyrantext import NoisyRANTEXT
 from quipukit.mechanisms.perturbation import Perturbation, draw_noise
-from quipukit.threads import in_threads
+from quipukit.threads import in_threads, iter_in_threads
 from quipukit.vectors.nearest import nearest_two
 
 Noisy = Perturbation | NoisyRANTEXT
 
 _DRAWS = 12_288
 _CHUNK = 2048
+_FITS = 2  # at a time: each takes ten arrays of all draws, some 400 MB
 _SEED = 20_240_617  # any: the same simulation in every run
 # Added to the variances, as shares of their mean and of that of the output's: where nearly every word comes out as it
 # is there is none.
@@ -86,7 +87,8 @@ class Responses:
         for group in groups.values():
             outputs, noise = self._simulated(list(group.values()))
             pairs = zip((one.epsilon for one in group.values()), outputs, strict=True)
-            self._known.update(zip(group, in_threads(functools.partial(self._fit, noise), pairs), strict=True))
+            fits = iter_in_threads(functools.partial(self._fit, noise), pairs, _FITS)
+            self._known.update(zip(group, fits, strict=True))
 
     def _simulated(self, group: Sequence[Perturbation]) -> tuple[list[Rows], Floats]:
         """Return the row that each mechanism sends for every word, and the noise at epsilon = 1."""
