@@ -117,16 +117,21 @@ $(TEST_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
 
 # Of all that pip says, the big downloads and the last, long step are worth a line; the rest waits in a log for the
 # case that something goes wrong. A pipe ends with the exit code of its last command, not with pip's: the stamp,
-# made only if pip succeeds, tells how it went. An editable package is not compiled by pip; the first command would wait
-# for that.
+# made only if pip succeeds, tells how it went. An editable package is not compiled by pip, and its kernels are compiled
+# for the processor at hand when they are first called; the first command would wait for both.
 INSTALL_LOG := $(VENV)/install.log
+REHEARSAL := $(abspath $(VENV)/rehearsal)
 define install
 rm -f $@; \
 { $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt --editable "$(1)" && \
-	$(BIN)/python -m compileall -q src && touch $@; } 2>&1 \
+	$(BIN)/python -m compileall -q src && \
+	echo "Compiling kernels" && mkdir -p $(REHEARSAL) && \
+	QUIPUKIT_HOME=$(REHEARSAL) $(BIN)/python -m quipukit.cli.rehearsal $(REHEARSAL) && \
+	rm -rf $(REHEARSAL) && touch $@; } 2>&1 \
 	| tee $(INSTALL_LOG) \
 	| sed -n -e 's/^ *\(Downloading .*([0-9][0-9][0-9.]* MB)\).*/    \1/p' \
 	         -e 's/^ *\(Downloading .*([0-9.]* GB)\).*/    \1/p' \
-	         -e 's/^Installing collected packages.*/    Unpacking everything/p'; \
+	         -e 's/^Installing collected packages.*/    Unpacking everything/p' \
+	         -e 's/^Compiling kernels/    &/p'; \
 test -f $@ || { tail -n 25 $(INSTALL_LOG); echo "the installation failed; all of it is in $(INSTALL_LOG)"; exit 1; } >&2
 endef

@@ -1,4 +1,4 @@
-"""The process that compiles kernels beside an experiment: when it runs, and that it ends."""
+"""The process that compiles kernels beside an experiment, or makes what it needs: when it runs, and that it ends."""
 
 import os
 import subprocess
@@ -43,12 +43,30 @@ def test_it_runs_beside_what_is_done_in_a_home_of_its_own_and_ends_with_it(tmp_p
     assert _look(tmp_path)[:4] == ["1", "0", "True", "False"]
 
 
-def test_it_does_not_run_on_one_core_nor_where_kernels_are_compiled(tmp_path):
-    started, *_, place = _look(tmp_path, threads="1")
-    assert started == "0"
+def test_it_does_not_run_on_one_core(tmp_path):
+    assert _look(tmp_path, threads="1")[0] == "0"
+
+
+def test_where_kernels_are_compiled_it_fills_the_cache_that_the_experiment_uses(tmp_path):
+    place = _look(tmp_path, threads="1")[-1]
     Path(place).mkdir(parents=True, exist_ok=True)
     (Path(place) / "fusion._binned-104.py311.nbi").touch()
-    assert _look(tmp_path)[0] == "0"
+    assert _look(tmp_path)[:3] == ["1", "0", "False"]
+
+
+def test_it_makes_the_vectors_and_the_index_that_the_demo_needs(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
+    from quipukit.cli.rehearsal import prepare
+    from quipukit.collections.load import load_collection
+    from quipukit.retrieval.bm25 import BM25
+    from quipukit.vectors.sources import load_vectors
+
+    assert not BM25.kept(load_collection("wordnet"))
+    prepare()
+    assert BM25.kept(load_collection("wordnet"))
+    made = set(tmp_path.rglob("*"))
+    load_vectors()
+    assert set(tmp_path.rglob("*")) == made
 
 
 def test_it_compiles_what_obfuscates_searches_and_attacks(tmp_path, monkeypatch):
@@ -61,5 +79,5 @@ def test_it_compiles_what_obfuscates_searches_and_attacks(tmp_path, monkeypatch)
 
     rehearse(tmp_path)
     called = [kernels.scan, kernels.decide, bm25.top, bag_kernel.add_up, bags._sort, bags._keep_distinct]
-    called += [fusion._binned, ranks._count, positional._align, maxsim._before]
+    called += [fusion._binned, ranks._count, ranks._reaching, positional._align, maxsim._before]
     assert [kernel.py_func.__name__ for kernel in called if not kernel.signatures] == []

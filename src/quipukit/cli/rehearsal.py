@@ -1,11 +1,13 @@
-"""A rehearsal: compile the kernels of an experiment in a process of its own, while the experiment itself begins.
+"""A rehearsal: do some of an experiment's work in a process of its own, while the experiment itself begins.
 
 Numba compiles a kernel when it is first called, which takes some 25 seconds for all that an experiment calls, on one
 core; it keeps the result on disk. So a second process runs the experiment in miniature, in seconds but for the
-compiler. Whatever it has compiled when the experiment gets there is read from disk.
+compiler. Whatever it has compiled when the experiment gets there is read from disk. `make` does this in its set-up;
+then the second process makes vectors and an index instead, while the first one makes the log.
 """
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -18,26 +20,38 @@ _WORDS = "oak elm fir ash yew bay fig nut pod sap bud leaf root seed stem bark w
 
 @contextlib.contextmanager
 def rehearsed() -> Iterator[None]:
-    """Let a rehearsal run beside what is done here, if kernels are yet to be compiled and there is a core for it."""
+    """Let a second process compile kernels or, where they are compiled, index, if there is a core for it."""
     from quipukit.threads import workers
 
-    if workers() < 2 or _compiled():
+    if workers() < 2:
         yield
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        # A home of its own: what it encodes and divides is of no use to anybody. The kernels are kept elsewhere.
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, folder],
-            env={**os.environ, "QUIPUKIT_HOME": folder, "QUIPUKIT_THREADS": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
+    elif _compiled():
+        with _beside():
             yield
-        finally:
-            process.terminate()
-            process.wait()
+    else:
+        # A home of its own: what it encodes and divides is of no use to anybody. The kernels are kept elsewhere.
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            _beside(folder, QUIPUKIT_HOME=folder, QUIPUKIT_THREADS="1"),
+        ):
+            yield
+
+
+@contextlib.contextmanager
+def _beside(*arguments: str, **environment: str) -> Iterator[None]:
+    """Run this module in a process of its own, which ends with what is done here."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__, *arguments],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def _compiled() -> bool:
@@ -47,6 +61,16 @@ def _compiled() -> bool:
     kernel = fusion._binned
     place = kernel.stats.cache_path
     return place is None or any(Path(place).glob(f"fusion.{kernel.py_func.__name__}-*.nbi"))
+
+
+def prepare() -> None:
+    """Make static vectors and the index of the built-in collection; who needs them meanwhile waits for them."""
+    from quipukit.collections.load import load_collection
+    from quipukit.encoders.load import load_encoder
+    from quipukit.retrieval.bm25 import BM25
+
+    load_encoder("static")
+    BM25.of(load_collection("wordnet"))
 
 
 def rehearse(folder: Path) -> None:
@@ -59,6 +83,8 @@ def rehearse(folder: Path) -> None:
 
     words = _WORDS.split()
     texts = [f"{one} {words[(3 * place + step) % len(words)]}" for step in (1, 2) for place, one in enumerate(words)]
+    # Logs beyond some thousands of queries are read in parts, of which all but the first have kernels of their own.
+    log = [*texts, *itertools.islice(map(" ".join, itertools.permutations(words, 3)), 4_200)]
     vectors = Vectors(words, np.random.default_rng(0).standard_normal((len(words), 16)).astype(np.float32))
     (folder / "docs.tsv").write_text("".join(f"{docno}\t{text}\n" for docno, text in enumerate(texts)))
     (folder / "topics.tsv").write_text(f"1\t{texts[0]}\n2\t{texts[7]}\n")
@@ -67,7 +93,7 @@ def rehearse(folder: Path) -> None:
         folder,
         ["CMP@5", "CMP@9", "TEM@1"],
         n=2,
-        log=texts,
+        log=log,
         encoder=StaticEncoder(vectors, corpus=texts),
         vectors=vectors,
         reranker="bm25",
@@ -77,4 +103,4 @@ def rehearse(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    rehearse(Path(sys.argv[1]))
+    rehearse(Path(sys.argv[1])) if sys.argv[1:] else prepare()
