@@ -42,8 +42,8 @@ def _entry(name: str, *options: str) -> Entry:
 
 # The longest first, so that both cores end at about the same time.
 BESIDE = (
+    _entry("full_size"),
     _entry("streaming"),
-    _entry("full_size-passages", "--until", "log"),
     _entry("full_size-tenth", "--scale", "0.113"),
     _entry("long_log"),
     _entry("full_size-hundredth", "--scale", "0.0113"),
@@ -54,7 +54,6 @@ BESIDE = (
 )
 # Those that make what others use come before them: the experiment encodes the log that sessions are planted in.
 ALONE = (
-    _entry("full_size"),
     _entry("experiment"),
     _entry("sessions"),
     _entry("covers"),
