@@ -120,12 +120,12 @@ $(TEST_STAMP): pyproject.toml constraints.txt $(VENV_STAMP)
 # made only if pip succeeds, tells how it went. An editable package is not compiled by pip, and its kernels are compiled
 # for the processor at hand when they are first called; the first command would wait for both.
 INSTALL_LOG := $(VENV)/install.log
-REHEARSAL := $(abspath $(VENV)/rehearsal)
+REHEARSAL := $(VENV)/rehearsal
 define install
 rm -f $@; \
 { $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt --editable "$(1)" && \
 	$(BIN)/python -m compileall -q src && \
-	echo "Compiling kernels" && mkdir -p $(REHEARSAL) && \
+	echo "Compiling kernels" && rm -rf $(REHEARSAL) && mkdir $(REHEARSAL) && \
 	QUIPUKIT_HOME=$(REHEARSAL) $(BIN)/python -m quipukit.cli.rehearsal $(REHEARSAL) && \
 	rm -rf $(REHEARSAL) && touch $@; } 2>&1 \
 	| tee $(INSTALL_LOG) \
