@@ -2,9 +2,9 @@
 
 What each benchmark prints is kept in ``benchmarks/results``, with the commit, the machine and the time of day. First
 come those whose figures are memory, counts, seconds of the processor or ratios: two of them at a time, each on a core
-of its own. Then those that are judged by the clock, one after the other. What was recorded of the same code is not
-repeated, so that a run which was stopped goes on where it was; a changed file of the package or of the benchmarks is
-refused.
+of its own. Then those that are judged by the clock, one after the other. What was recorded of the same code on such
+a machine is not repeated, so that a run which was stopped goes on where it was; a changed file of the package or of the
+benchmarks is refused.
 """
 
 import argparse
@@ -98,8 +98,12 @@ def main() -> int:
 
 
 def is_recorded(entry: Entry, at: str) -> bool:
-    """Return whether a record is there, of this commit."""
-    return entry.file.is_file() and entry.file.read_text(encoding="utf-8").startswith(f"{RECORDED} {at};")
+    """Return whether a record is there, of this commit and of this machine."""
+    if not entry.file.is_file():
+        return False
+    head = entry.file.read_text(encoding="utf-8").partition("\n")[0]
+    here = machine().partition("; load averages")[0]
+    return head.startswith(f"{RECORDED} {at};") and f"; {here};" in head
 
 
 def _in_pairs(entries: Sequence[Entry], at: str) -> list[str]:

@@ -52,6 +52,13 @@ def test_what_was_recorded_of_the_same_code_is_not_repeated(place):
     assert told[1].endswith(": python -m platform") and told[3]
 
 
+def test_what_another_machine_recorded_is_measured_again(place, monkeypatch):
+    entry = record.Entry("platform", ("platform",))
+    assert record._in_pairs([entry], "abc") == []
+    monkeypatch.setattr(record, "machine", lambda: "64 cores, Abacus; Python 3.11.7; load averages at the start 0")
+    assert not record.is_recorded(entry, "abc")
+
+
 @pytest.mark.parametrize("module", ["no_such_module", "tests.test_records"])
 def test_what_fails_or_is_skipped_is_named_and_not_recorded(place, capsys, module):
     """The second prints that it is skipped, as a benchmark does where something is missing, and ends well."""
