@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from quipukit.attackers import scorer
+from quipukit.attackers import ahead, guessing, scorer
 from quipukit.attackers.ahead import Ahead, sets_ahead
 from quipukit.attackers.base import Sent
 from quipukit.attackers.log import QueryLog
@@ -65,7 +65,7 @@ def ranked(world, **limits):
     known, log, sent, asked = world
     with pytest.MonkeyPatch.context() as changes:
         for name, value in limits.items():
-            changes.setattr(scorer, name, lambda rows, value=value: value)
+            changes.setattr(ahead if name == "sets_ahead" else scorer, name, lambda rows, value=value: value)
         return Panel(AGNOSTIC, log, vectors=known).ranks_and_guesses(Task.of(sent, asked, log))
 
 
@@ -80,9 +80,23 @@ def test_the_sums_of_the_log_are_read_once_for_all_that_is_expected(world, monke
     from quipukit.attackers import words
 
     read, own = [], words.tiled_products
-    monkeypatch.setattr(words, "tiled_products", lambda points, rows: read.append(len(points)) or own(points, rows))
+    monkeypatch.setattr(words, "tiled_products", lambda points, *rest: read.append(len(points)) or own(points, *rest))
     ranked(world, at_once=2, sets_ahead=9)
     assert [count for count in read if count] == [8, 8, 6]  # 22 sets; Fusion asks for none of its own
+
+
+def test_the_sums_of_the_log_are_read_once_for_guesses_too(world, monkeypatch):
+    from quipukit.attackers import words
+
+    known, log, sent, asked = world
+    usual = Panel(AGNOSTIC, log, vectors=known).guesses(sent, asked, 5)
+    read, own = [], words.tiled_products
+    monkeypatch.setattr(words, "tiled_products", lambda points, *rest: read.append(len(points)) or own(points, *rest))
+    monkeypatch.setattr(guessing, "at_once", lambda rows: 2)
+    monkeypatch.setattr(ahead, "sets_ahead", lambda rows: 9)
+    found = Panel(AGNOSTIC, log, vectors=known).guesses(sent, asked, 5)
+    assert [count for count in read if count] == [8, 8, 6]
+    pd.testing.assert_frame_equal(found, usual, check_exact=True)
 
 
 def test_scores_after_expecting_are_those_of_one_set_alone(world):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from quipukit.attackers import guessing
 from quipukit.attackers.guessing import best_of_several, guess_table
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
@@ -48,14 +49,15 @@ def test_equal_sets_are_scored_once_and_progress_reaches_its_end():
     assert of["1", 1.0].tolist() == of["1", 2.0].tolist() != of["2", 2.0].tolist()
 
 
-def test_sets_are_put_back_into_their_order():
+def test_sets_are_put_back_into_their_order(monkeypatch):
+    monkeypatch.setattr(guessing, "at_once", lambda rows: 2)
     task = Task.of(sent(), QUERIES, LOG)
     seen = task.sent_to(Overlap())
 
     def best(_attacker, some):
         return np.array([[len(one.texts[0])] for one in some]), np.zeros((len(some), 1))
 
-    ((rows, scores),) = best_of_several([(Overlap(), seen)], 2, best, None)
+    ((rows, scores),) = best_of_several([(Overlap(), seen)], len(LOG), best, None)
     assert rows[:, 0].tolist() == [len(one.texts[0]) for one in seen]
     table = guess_table(Overlap(), task, QueryLog.of([str(n) for n in range(20)]), rows, scores)
     assert table["query"].tolist() == [str(len(one.texts[0])) for one in seen]

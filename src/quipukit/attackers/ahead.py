@@ -1,8 +1,8 @@
 """What is multiplied with a long log ahead of time: its sums of word vectors are read once for many sets of texts."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from quipukit.attackers.base import Sent
+from quipukit.attackers.base import Attacker, Sent
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles
 
@@ -11,6 +11,17 @@ _MOST_BYTES = 200_000_000
 _MOST_SETS = 32
 
 Multiply = Callable[[Sequence[Sent]], Sequence[Singles]]
+
+
+def expect_next(asked: Iterable[tuple[Attacker, Sequence[Sent]]], start: int, step: int, rows: int) -> None:
+    """Tell attackers which sets come next, where the set number ``start`` is the first that they have not been told.
+
+    They are asked for ``step`` sets at a time, and each is told several such steps.
+    """
+    ahead = sets_ahead(rows) // step * step
+    if ahead and start % ahead == 0:
+        for attacker, sent in asked:
+            attacker.expect(sent[start : start + ahead])
 
 
 def sets_ahead(rows: int) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.lexical import Lexical
 from quipukit.attackers.positional import Positional
 from quipukit.attackers.recent import held
@@ -57,7 +58,7 @@ class Fusion(Attacker):
         for member, _ in self._members:
             member.prepare(log)
         self._style: dict[tuple[str, ...], Floats] = {}
-        self._at_once = held(len(log))
+        self._at_once, self._buffers = held(len(log)), Buffers.of(log.tokens)
 
     def scores(self, sent: Sent) -> Floats:
         """Return the fused score."""
@@ -78,12 +79,13 @@ class Fusion(Attacker):
     def _fused(self, part: "tuple[Sent, Sequence[Floats]]") -> Floats:
         sent, scores = part
         style = fixed(self._style_part(sent.others, scores[-1]))
-        bins = np.empty((len(scores) - 1, len(style)), np.int16)
+        bins = self._buffers.empty((len(scores) - 1, len(style)), np.int16)
         members = [
             _chances(one, own, weight)
             for one, own, (_, weight) in zip(scores[:-1], bins, self._members[:-1], strict=True)
         ]
-        total: Floats = _without(style, bins, np.array([member.logs for member in members]))
+        total: Floats = self._buffers.empty((len(style),))
+        _without(style, bins, np.array([member.logs for member in members]), total)
         rows = np.unique(np.concatenate([member.best for member in members]))
         exact = -style[rows]
         for member, own in zip(members, bins, strict=True):
@@ -174,11 +176,9 @@ def _binned(scores, bins, low, high):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _without(style, bins, logs):  # type: ignore[no-untyped-def]
-    total = np.empty(style.shape[0])
+def _without(style, bins, logs, total):  # type: ignore[no-untyped-def]
     for i in range(total.shape[0]):
         sum_ = -style[i]
         for member in range(bins.shape[0]):
             sum_ -= logs[member, bins[member, i]]
         total[i] = sum_
-    return total

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from quipukit.attackers.ahead import expect_next
 from quipukit.attackers.base import Attacker, Floats, Sent
 from quipukit.attackers.log import QueryLog
+from quipukit.attackers.recent import at_once
 from quipukit.attackers.task import GROUP, Task
 from quipukit.attackers.wordspace import Slots
 from quipukit.frames import SETTING
@@ -19,25 +21,28 @@ Best = tuple[Rows, Floats]  # the rows of the highest scores and these scores, a
 
 def best_of_several(
     attackers: Sequence[tuple[Attacker, Sequence[Sent]]],
-    step: int,
+    rows: int,
     best: Callable[[Attacker, Sequence[Sent]], Best],
     progress: Progress | None,
 ) -> list[Best]:
     """Return what each attacker guesses, given what each sees of the same sets of texts.
 
-    A set that comes again is scored once, and ``step`` sets by one attacker after the other: what one has found is
-    still at hand for the next.
+    A set that comes again is scored once, and of a log of so many ``rows`` a few sets by one attacker after the other:
+    what one has found is still at hand for the next.
     """
     places: dict[tuple[Sent, ...], int] = {}
     which = [places.setdefault(seen, len(places)) for seen in zip(*(sent for _, sent in attackers), strict=True)]
     # Sets with the same number of words side by side: such are compared with the log together.
     distinct = sorted(places, key=lambda seen: Slots.of(seen[0]).length)
     again = np.argsort([places[seen] for seen in distinct])[which]
+    seen_by = [(attacker, [seen[number] for seen in distinct]) for number, (attacker, _) in enumerate(attackers)]
     found: list[list[Best]] = [[] for _ in attackers]
+    step = at_once(rows)
     for start in range(0, len(distinct), step):
-        some = distinct[start : start + step]
-        for number, (attacker, _) in enumerate(attackers):
-            found[number].append(best(attacker, [seen[number] for seen in some]))
+        expect_next(seen_by, start, step, rows)
+        for number, (attacker, sent) in enumerate(seen_by):
+            some = sent[start : start + step]
+            found[number].append(best(attacker, some))
             if progress:
                 done = start * len(attackers) + (number + 1) * len(some)
                 progress(done, len(distinct) * len(attackers))

@@ -7,6 +7,7 @@ tokenizers and nothing to others.
 import numpy as np
 
 from quipukit.attackers.base import Floats
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.tokens import Ids, LogTokens
 from quipukit.attackers.wordspace import Singles, Slots
 from quipukit.jit import fixed, numba
@@ -29,13 +30,12 @@ def costs_by_length(slots: Slots, longest: int) -> Floats:
 def less_costs(values: Singles, of_row: Ids, slots: Slots, tokens: LogTokens) -> Floats:
     """Return the value that every query of a log has, ``values[of_row]``, less what its number of words costs."""
     costs = costs_by_length(slots, tokens.longest)
-    scores: Floats = _less_costs(fixed(values), fixed(of_row), costs, fixed(tokens.lengths))
+    scores: Floats = Buffers.of(tokens).empty((len(of_row),))
+    _less_costs(fixed(values), fixed(of_row), costs, fixed(tokens.lengths), scores)
     return scores
 
 
 @numba.njit(nogil=True, cache=True)
-def _less_costs(values, of_row, costs, lengths):  # type: ignore[no-untyped-def]
-    scores = np.empty(of_row.shape[0])
+def _less_costs(values, of_row, costs, lengths, scores):  # type: ignore[no-untyped-def]
     for row in range(scores.shape[0]):
         scores[row] = np.float64(values[of_row[row]]) - costs[lengths[row]]
-    return scores

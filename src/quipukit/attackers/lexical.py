@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.lengths import costs_by_length
 from quipukit.attackers.recent import Recent
 from quipukit.attackers.scratch import stored
@@ -63,7 +64,7 @@ class Lexical(Attacker):
             weights[:, column] = profile * self._idf
             own = costs_by_length(Slots.of(sent), tokens.longest)
             costs[: len(own), column] = own
-        scores = np.empty((WIDTH, len(tokens)))
+        scores = Buffers.of(tokens).empty((WIDTH, len(tokens)))
         parts = (fixed(self._norms), fixed(tokens.ids), fixed(tokens.starts), costs, scores)
         in_spans(lambda first, last: _score(first, last, weights, lengths, *parts), len(tokens))
         return iter(scores[: len(batch)])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.lengths import less_costs
 from quipukit.attackers.recent import held
 from quipukit.attackers.scratch import room, stored
@@ -75,7 +76,8 @@ class MaxSim(Attacker):
         texts = list(dict.fromkeys(divided(sent.texts)))
         points = unit(self._space.sum_of(texts) @ self._axes).astype(np.float32)
         points = points[points.any(axis=1)]  # a text without known words is like no query, not unlike all
-        best = np.zeros(len(self._rows), np.float32)
+        best = Buffers.of(self._space.tokens).empty((len(self._rows),), np.float32)
+        best[:] = 0
         # Where the number of words decides, queries of other lengths need no comparison: they come last anyway.
         nearby = np.array([slots.length - 1, slots.length + 2], np.int32)
         first, last = np.searchsorted(self._lengths, nearby) if slots.agreed else (0, 0)

@@ -20,7 +20,6 @@ from quipukit.attackers.checks import check_log_vectors, checked_scores, checked
 from quipukit.attackers.found import Found, ranked
 from quipukit.attackers.guessing import best_of_several, guess_table
 from quipukit.attackers.log import QueryLog
-from quipukit.attackers.recent import at_once
 from quipukit.attackers.registry import attacker as bind
 from quipukit.attackers.registry import check_distinct, with_panel
 from quipukit.attackers.scorer import Asked, Elsewhere, Scorer
@@ -236,9 +235,9 @@ class Panel:
         tables, chosen = [], self._named(names)
         seen = [(attacker, task.sent_to(attacker, self._mechanisms)) for attacker in chosen]
         alike = [one for one in seen if one[0].knows == "log" and one[0].log_vectors is None]
-        step = at_once(len(self.log))
-        found = best_of_several(alike, step, functools.partial(self._best, top=top), progress) if task.texts else []
-        known = {id(attacker): best for (attacker, _), best in zip(alike, found, strict=bool(task.texts))}
+        best = functools.partial(self._best, top=top)
+        found = best_of_several(alike, len(self.log), best, progress) if task.texts else []
+        known = {id(attacker): own for (attacker, _), own in zip(alike, found, strict=bool(task.texts))}
         for attacker, sent in seen:
             rows, scores = known.get(id(attacker)) or self._best(attacker, sent, top, executor)
             tables.append(guess_table(attacker, task, self.log, rows, scores))
@@ -320,10 +319,10 @@ class Panel:
             return self._vector_log(attacker).best(vectors, self._turns, top, executor)
         rows, best = [], []
         for scored in named_each("attacker", attacker, attacker.scores_of(sent)):
-            scores = checked_scores(attacker, scored, len(self.log))[0][self._places]
-            order = best_places(scores, self._turns, top)
-            rows.append(order)
-            best.append(scores[order])
+            scores, limits = checked_scores(attacker, scored, len(self.log))
+            places = best_places(scores, self._lots, top, limits)
+            rows.append(self._rows[places])
+            best.append(scores[places])
         return np.array(rows), np.array(best)
 
     @functools.cached_property

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.recent import Recent
 from quipukit.attackers.several import WIDTH, in_spans
 from quipukit.attackers.wordspace import Singles, Slots, WordSpace, tiled_products
@@ -86,7 +87,7 @@ class Positional(Attacker):
             table[self._space.known, :, column] = products.T
             for unknown, word in centers.unknown_words:
                 table[word, :, column] = centers.unknown[:, unknown]
-        scores = np.empty((WIDTH, len(tokens)))
+        scores = Buffers.of(tokens).empty((WIDTH, len(tokens)))
         ids, starts = fixed(tokens.ids), fixed(tokens.starts)
         in_spans(lambda first, last: _align(first, last, table, ids, starts, scores), len(tokens))
         return iter(scores[: len(parts)])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quipukit.attackers.ahead import sets_ahead
+from quipukit.attackers.ahead import expect_next
 from quipukit.attackers.base import Attacker, Sent
 from quipukit.attackers.counter import Counted, Counter
 from quipukit.attackers.found import Found
@@ -90,11 +90,9 @@ class Scorer:
         guess: bool,
     ) -> None:
         """Count, ``step`` sets of texts at a time for one attacker after the other: all share what one has found."""
-        few, ahead = min(step, held(self.size)), sets_ahead(self.size) // step * step
+        few = min(step, held(self.size))
         for start in range(0, len(places), step):
-            if ahead and start % ahead == 0:
-                for _, attacker, sent in attackers:
-                    attacker.expect(sent[start : start + ahead])
+            expect_next(((attacker, sent) for _, attacker, sent in attackers), start, step, self.size)
             for turn, (number, attacker, sent) in enumerate(attackers):
                 own = found[number]
                 some = named_each("attacker", attacker, attacker.scores_of(sent[start : start + step]))

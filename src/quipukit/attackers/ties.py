@@ -100,10 +100,17 @@ def best(
     """
     limits, some = limits or extremes(scores), np.arange(len(scores))
     if top < len(scores):
-        last = limits[1] if top == 1 else float(np.partition(scores, len(scores) - top)[len(scores) - top])
+        last = limits[1] if top == 1 else _lowest_of_highest(scores, top)
         some = np.flatnonzero(scores >= last - 4 * _tolerance(limits, last))
     chosen: NDArray[np.int64] = some[np.lexsort((turns[some], -_rounded(scores[some], limits)))[:top]]
     return chosen
+
+
+def _lowest_of_highest(scores: Floats, top: int) -> float:
+    """Return the score that ``top`` scores reach, and no more of them if all differ."""
+    if top > _SORTED:
+        return float(np.partition(scores, len(scores) - top)[len(scores) - top])
+    return float(_highest(fixed(scores), top)[0])
 
 
 def _rounded(scores: Floats, limits: tuple[float, float]) -> Floats:
@@ -116,6 +123,7 @@ def _rounded(scores: Floats, limits: tuple[float, float]) -> Floats:
 _DIGITS = round(-np.log10(EQUAL))
 _STRIP = 256
 _FEW = 4096
+_SORTED = 32
 
 
 @numba.njit(nogil=True, cache=True)
@@ -170,3 +178,17 @@ def _counted_with_best(scores, own, equal, bar, best):  # type: ignore[no-untype
                         best[reached] = start + i
                     reached += 1
     return better, level, reached
+
+
+@numba.njit(nogil=True, cache=True)
+def _highest(scores, top):  # type: ignore[no-untyped-def]
+    """Return the ``top`` highest scores in rising order."""
+    kept = np.full(top, -np.inf)
+    for i in range(scores.shape[0]):
+        if scores[i] > kept[0]:
+            place = 0
+            while place + 1 < top and kept[place + 1] < scores[i]:
+                kept[place] = kept[place + 1]
+                place += 1
+            kept[place] = scores[i]
+    return kept
