@@ -16,6 +16,7 @@ NAMES = (
     "bm25",
     "engines",
     "encoding",
+    "encoder_profile",
     "static_encoder",
     "attackers",
     "covers",

@@ -108,13 +108,16 @@ def long_log(rows: int) -> list[tuple[str, float]]:
         attackers.prepare()
         prepared, learned = time.perf_counter(), time.process_time()
         attackers.ranks(sent, some)
-        name = f"log of {rows:,}"
+        ranked, used = time.perf_counter(), time.process_time()
+        attackers.guesses(sent, some)
+        guessed, name = time.process_time(), f"log of {rows:,}"
         return [
             (f"{name}: reading and learning it (s)", prepared - clock),
             (f"{name}: reading it, of the processor (s)", read - processor),
             (f"{name}: learning it, of the processor (s)", learned - read),
-            (f"{name}: ranking it for a set of texts (s)", (time.perf_counter() - prepared) / SETS),
-            (f"{name}: ranking, of the processor (s)", (time.process_time() - learned) / SETS),
+            (f"{name}: ranking it for a set of texts (s)", (ranked - prepared) / SETS),
+            (f"{name}: ranking, of the processor (s)", (used - learned) / SETS),
+            (f"{name}: the ten best guesses for it, of the processor (s)", (guessed - used) / SETS),
             (f"{name}: peak memory, mapped files included (GB)", memory()["peak"] / 1e9),
             (f"{name}: mapped files at the end (GB)", memory()["mapped"] / 1e9),
             (f"{name}: peak of other memory (GB)", peak() / 1e9),

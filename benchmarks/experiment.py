@@ -176,18 +176,19 @@ def _keep(place: Path, quick: bool) -> None:
     from quipukit.experiment.inputs import resolve
 
     plan = resolve(_options(quick))
-    new = EncodingStore(_copier(), place / "encodings")
+    new = EncodingStore(_copier(place.parent / "run"), place / "encodings")
     new.ensure(plan.log.public, "query")
     new.ensure([text for _, text in plan.collection.documents()], "document")
 
 
-def _copier() -> Any:
-    """Return MiniLM as an encoder that takes its vectors from the store."""
+def _copier(run: Path) -> Any:
+    """Return MiniLM as an encoder that takes its vectors from the store, and those of documents from a run."""
     import numpy as np
 
     from quipukit.encoders.base import Encoder
     from quipukit.encoders.load import load_encoder
-    from quipukit.encoders.store import EncodingStore
+    from quipukit.encoders.store import EncodingStore, PrivateStore
+    from quipukit.experiment.folder import FOLDER
 
     class Copier(Encoder):
         source = load_encoder("minilm")
@@ -197,7 +198,8 @@ def _copier() -> Any:
             return self.source.variant(kind)
 
         def pieces(self, texts: Any, kind: Any) -> Any:
-            yield np.arange(len(texts)), EncodingStore(self.source).get(texts, kind)
+            store = PrivateStore(EncodingStore(self.source), run / FOLDER / "vectors")
+            yield np.arange(len(texts)), store.get(texts, kind)
 
     return Copier()
 

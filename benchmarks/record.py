@@ -63,6 +63,7 @@ ALONE = (
     _entry("startup"),
     _entry("dry_run"),
     _entry("encoding"),
+    _entry("encoder_profile"),
     _entry("bm25"),
     _entry("against_machine"),
     _entry("against_pypantera"),
