@@ -80,7 +80,7 @@ def test_the_sums_of_the_log_are_read_once_for_all_that_is_expected(world, monke
     from quipukit.attackers import words
 
     read, own = [], words.tiled_products
-    monkeypatch.setattr(words, "tiled_products", lambda points, *rest: read.append(len(points)) or own(points, *rest))
+    monkeypatch.setattr(words, "tiled_products", lambda points, rows: read.append(len(points)) or own(points, rows))
     ranked(world, at_once=2, sets_ahead=9)
     assert [count for count in read if count] == [8, 8, 6]  # 22 sets; Fusion asks for none of its own
 
@@ -91,7 +91,7 @@ def test_the_sums_of_the_log_are_read_once_for_guesses_too(world, monkeypatch):
     known, log, sent, asked = world
     usual = Panel(AGNOSTIC, log, vectors=known).guesses(sent, asked, 5)
     read, own = [], words.tiled_products
-    monkeypatch.setattr(words, "tiled_products", lambda points, *rest: read.append(len(points)) or own(points, *rest))
+    monkeypatch.setattr(words, "tiled_products", lambda points, rows: read.append(len(points)) or own(points, rows))
     monkeypatch.setattr(guessing, "at_once", lambda rows: 2)
     monkeypatch.setattr(ahead, "sets_ahead", lambda rows: 9)
     found = Panel(AGNOSTIC, log, vectors=known).guesses(sent, asked, 5)

@@ -4,10 +4,20 @@ import gc
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from quipukit.attackers import buffers as module
 from quipukit.attackers.buffers import Buffers
+from quipukit.attackers.log import QueryLog
+from quipukit.attackers.panel import Panel
 from quipukit.attackers.tokens import LogTokens
+from tests.attackers import small
+
+
+@pytest.fixture(autouse=True)
+def keep_small_arrays_too(monkeypatch):
+    monkeypatch.setattr(module, "_LARGE", 0)
 
 
 def address(array):
@@ -35,6 +45,7 @@ def test_dropped_memory_is_used_again_for_the_same_number_of_bytes():
         lambda array: np.frombuffer(memoryview(array).cast("B")),
         lambda array: list(array)[1],
         lambda array: np.asarray(array, np.float64)[...],
+        lambda array: array.base.base[8:],  # the loan itself
     ],
 )
 def test_memory_stays_as_long_as_any_view_of_it(view):
@@ -71,7 +82,27 @@ def test_threads_never_share_memory():
     assert not wrong
 
 
-def test_attackers_of_one_log_share_them_and_an_empty_array_is_none_of_memory():
+def test_attackers_of_one_log_share_them_and_an_array_may_have_no_elements():
     tokens = LogTokens.of(["cat food", "food"])
     assert Buffers.of(tokens) is Buffers.of(tokens) is not Buffers.of(LogTokens.of(["cat food"]))
     assert Buffers.of(tokens).empty((3, 0)).shape == (3, 0)
+
+
+def test_arrays_that_the_c_library_keeps_by_itself_are_left_to_it(monkeypatch):
+    monkeypatch.setattr(module, "_LARGE", 8 * 1000)
+    buffers = Buffers()
+    below, above = buffers.empty((999,)), buffers.empty((1000,))
+    assert below.base is None and above.base is not None
+
+
+def test_what_is_kept_does_not_grow_with_the_numbers_of_sets_that_are_asked_for():
+    log, kept = QueryLog.of(small.queries(300)), []
+    panel = Panel(("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion"), log, vectors=small.vectors())
+    asked = pd.DataFrame({"qid": [str(n) for n in range(31)], "query": list(log.texts[:31])})
+    sent = small.noisy(asked["query"], small.vectors(), variants=4, scale=2.0)
+    for count in (31, 1, 17, 30, 2, 9, 25, 31):
+        qids = asked["qid"].iloc[:count]
+        panel.guesses(sent[sent["qid"].isin(qids)], asked.iloc[:count], 3)
+        unused = Buffers.of(panel._known.tokens)._unused
+        kept.append((len(unused), sum(size * len(memory) for size, memory in unused.items())))
+    assert {sizes for sizes, _ in kept} == {kept[0][0]} and max(size for _, size in kept) <= 1.5 * kept[0][1]

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from quipukit.attackers import guessing
 from quipukit.attackers.guessing import best_of_several, guess_table
 from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.task import Task
+from quipukit.errors import InputError, QuipukitError
 from tests.attackers.fakes import Overlap
 
 LOG = QueryLog.of(["cat food", "apple tart", "zebra fish", "dog", "apple pie", "a cat and a dog"])
@@ -47,6 +49,23 @@ def test_equal_sets_are_scored_once_and_progress_reaches_its_end():
     assert told[-1] == (4, 4)
     of = dict(iter(found.groupby(["qid", "value"])["query"]))
     assert of["1", 1.0].tolist() == of["1", 2.0].tolist() != of["2", 2.0].tolist()
+
+
+@pytest.mark.parametrize("top", [0, -1])
+def test_fewer_than_one_guess_is_refused(top):
+    with pytest.raises(InputError, match="one guess at least"):
+        Panel(["Lexical"], LOG).guesses(sent(), QUERIES, top)
+
+
+def test_an_attacker_that_fails_to_expect_is_named():
+    class Failing(Counting):
+        name = "Failing"
+
+        def expect(self, batch):
+            raise ValueError("no")
+
+    with pytest.raises(QuipukitError, match="Failing"):
+        Panel([Failing()], LOG).guesses(sent(), QUERIES, 2)
 
 
 def test_sets_are_put_back_into_their_order(monkeypatch):

@@ -71,7 +71,7 @@ def test_it_makes_the_vectors_and_the_index_that_the_demo_needs(tmp_path, monkey
 
 def test_it_compiles_what_obfuscates_searches_and_attacks(tmp_path, monkeypatch):
     monkeypatch.setenv("QUIPUKIT_HOME", str(tmp_path))
-    from quipukit.attackers import bags, fusion, maxsim, positional, ranks
+    from quipukit.attackers import bags, fusion, maxsim, positional, ranks, ties
     from quipukit.bm25 import kernels as bm25
     from quipukit.cli.rehearsal import rehearse
     from quipukit.encoders import bag_kernel
@@ -79,5 +79,5 @@ def test_it_compiles_what_obfuscates_searches_and_attacks(tmp_path, monkeypatch)
 
     rehearse(tmp_path)
     called = [kernels.scan, kernels.decide, bm25.top, bag_kernel.add_up, bags._sort, bags._keep_distinct]
-    called += [fusion._binned, ranks._count, ranks._reaching, positional._align, maxsim._before]
+    called += [fusion._binned, ties._highest, ranks._count, ranks._reaching, positional._align, maxsim._before]
     assert [kernel.py_func.__name__ for kernel in called if not kernel.signatures] == []

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from quipukit.attackers.base import Attacker, Sent
 from quipukit.attackers.tokens import LogTokens
 from quipukit.attackers.wordspace import Singles
+from quipukit.plugins import naming
 
 # Of products, one for every row and set of texts, that wait for their turn.
 _MOST_BYTES = 200_000_000
@@ -14,14 +15,15 @@ Multiply = Callable[[Sequence[Sent]], Sequence[Singles]]
 
 
 def expect_next(asked: Iterable[tuple[Attacker, Sequence[Sent]]], start: int, step: int, rows: int) -> None:
-    """Tell attackers which sets come next, where the set number ``start`` is the first that they have not been told.
+    """Tell attackers which sets come next, from set number ``start`` on, if they were told of all before it.
 
-    They are asked for ``step`` sets at a time, and each is told several such steps.
+    They score ``step`` sets at a time, and are told of several such steps at once.
     """
     ahead = sets_ahead(rows) // step * step
     if ahead and start % ahead == 0:
         for attacker, sent in asked:
-            attacker.expect(sent[start : start + ahead])
+            with naming("attacker", attacker):
+                attacker.expect(sent[start : start + ahead])
 
 
 def sets_ahead(rows: int) -> int:

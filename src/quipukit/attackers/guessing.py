@@ -21,14 +21,14 @@ Best = tuple[Rows, Floats]  # the rows of the highest scores and these scores, a
 
 def best_of_several(
     attackers: Sequence[tuple[Attacker, Sequence[Sent]]],
-    rows: int,
+    size: int,
     best: Callable[[Attacker, Sequence[Sent]], Best],
     progress: Progress | None,
 ) -> list[Best]:
     """Return what each attacker guesses, given what each sees of the same sets of texts.
 
-    A set that comes again is scored once, and of a log of so many ``rows`` a few sets by one attacker after the other:
-    what one has found is still at hand for the next.
+    A set that comes again is scored once. One attacker after the other scores a few sets, fewer where the ``size`` of
+    the log is larger: what one has found is still at hand for the next.
     """
     places: dict[tuple[Sent, ...], int] = {}
     which = [places.setdefault(seen, len(places)) for seen in zip(*(sent for _, sent in attackers), strict=True)]
@@ -37,9 +37,9 @@ def best_of_several(
     again = np.argsort([places[seen] for seen in distinct])[which]
     seen_by = [(attacker, [seen[number] for seen in distinct]) for number, (attacker, _) in enumerate(attackers)]
     found: list[list[Best]] = [[] for _ in attackers]
-    step = at_once(rows)
+    step = at_once(size)
     for start in range(0, len(distinct), step):
-        expect_next(seen_by, start, step, rows)
+        expect_next(seen_by, start, step, size)
         for number, (attacker, sent) in enumerate(seen_by):
             some = sent[start : start + step]
             found[number].append(best(attacker, some))

@@ -230,6 +230,8 @@ class Panel:
 
         Of equal scores any may come first, whatever its place in the log: who is asked for often stands at its top.
         """
+        if top < 1:
+            raise InputError(f"top is {top}; ask for one guess at least.")
         task = Task.of(obfuscated, queries, self.log)
         self.prepare(names=names)
         tables, chosen = [], self._named(names)

@@ -100,15 +100,15 @@ def best(
     """
     limits, some = limits or extremes(scores), np.arange(len(scores))
     if top < len(scores):
-        last = limits[1] if top == 1 else _lowest_of_highest(scores, top)
+        last = limits[1] if top == 1 else _nth_highest(scores, top)
         some = np.flatnonzero(scores >= last - 4 * _tolerance(limits, last))
     chosen: NDArray[np.int64] = some[np.lexsort((turns[some], -_rounded(scores[some], limits)))[:top]]
     return chosen
 
 
-def _lowest_of_highest(scores: Floats, top: int) -> float:
-    """Return the score that ``top`` scores reach, and no more of them if all differ."""
-    if top > _SORTED:
+def _nth_highest(scores: Floats, top: int) -> float:
+    """Return the ``top``-th highest score."""
+    if top > _MOST_INSERTED:
         return float(np.partition(scores, len(scores) - top)[len(scores) - top])
     return float(_highest(fixed(scores), top)[0])
 
@@ -123,7 +123,7 @@ def _rounded(scores: Floats, limits: tuple[float, float]) -> Floats:
 _DIGITS = round(-np.log10(EQUAL))
 _STRIP = 256
 _FEW = 4096
-_SORTED = 32
+_MOST_INSERTED = 32  # of the highest scores, one by one; more are found by a partition of all
 
 
 @numba.njit(nogil=True, cache=True)

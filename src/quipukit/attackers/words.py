@@ -11,7 +11,6 @@ import numpy as np
 
 from quipukit.attackers.ahead import Ahead
 from quipukit.attackers.base import Attacker, Floats, KnownLog, Sent
-from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.lengths import less_costs
 from quipukit.attackers.recent import Recent, held
 from quipukit.attackers.tokens import divided
@@ -62,8 +61,7 @@ class Words(Attacker):
             yield from in_threads(self._scored, zip(some, products, strict=True))
 
     def _products(self, batch: Sequence[Sent]) -> "list[Singles]":
-        empty = Buffers.of(self._space.tokens).empty
-        return tiled_products(in_threads(self._centroid, batch), self._space.sums, empty)
+        return tiled_products(in_threads(self._centroid, batch), self._space.sums)
 
     def _centroid(self, sent: Sent) -> Singles:
         sums = self._space.sum_of(divided(sent.texts))

@@ -7,7 +7,7 @@ an unknown word that was sent unchanged is found, and one that nobody sent costs
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,19 +99,17 @@ class WordSpace:
         return found
 
 
-def tiled_products(
-    points: "Sequence[Singles]", rows: Singles, empty: "Callable[..., Any]" = np.empty
-) -> "list[Singles]":
+def tiled_products(points: "Sequence[Singles]", rows: Singles) -> "list[Singles]":
     """Return the products of every block of points with all rows.
 
     As many points at once as the processor's library allows without the last bits of one depending on the others, and
-    one tile of rows at a time, which stays in the processor's cache. ``empty`` says where products are put.
+    one tile of rows at a time, which stays in the processor's cache.
     """
     together = points_at_once(rows.shape[1])
     bounds = np.cumsum([0, *map(len, points)])
     stacked = np.zeros((-(-int(bounds[-1]) // together) * together, rows.shape[1]), np.float32)
     stacked[: bounds[-1]] = np.concatenate([rows[:0], *points])
-    products = empty((int(bounds[-1]), len(rows)), np.float32)
+    products = np.empty((int(bounds[-1]), len(rows)), np.float32)
 
     def fill_several(first: int) -> None:
         for start in range(first, min(first + _TILE * _TILES, len(rows)), _TILE):
