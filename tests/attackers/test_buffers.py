@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from quipukit.attackers.log import QueryLog
 from quipukit.attackers.panel import Panel
 from quipukit.attackers.tokens import LogTokens
 from tests.attackers import small
+from tests.attackers.fakes import Overlap
 
 
 @pytest.fixture(autouse=True)
@@ -95,14 +97,33 @@ def test_arrays_that_the_c_library_keeps_by_itself_are_left_to_it(monkeypatch):
     assert below.base is None and above.base is not None
 
 
-def test_what_is_kept_does_not_grow_with_the_numbers_of_sets_that_are_asked_for():
-    log, kept = QueryLog.of(small.queries(300)), []
+def test_released_memory_is_freed_even_if_it_was_in_use():
+    buffers = Buffers()
+    used, unused = (buffers.empty((1000,)) for _ in range(2))
+    loan = weakref.ref(used.base.base)
+    used[:] = 7
+    del unused
+    buffers.release()
+    assert (used == 7).all() and not buffers._unused
+    del used
+    assert loan() is None and not buffers._unused
+
+
+def test_nothing_is_kept_once_ranks_and_guesses_are_there(monkeypatch):
+    taken, own = [], Buffers.empty
+    monkeypatch.setattr(Buffers, "empty", lambda self, *what: taken.append(what) or own(self, *what))
+    log = QueryLog.of(small.queries(300))
     panel = Panel(("Words", "Positional", "Lexical", "MaxSim", "Style", "Fusion"), log, vectors=small.vectors())
-    asked = pd.DataFrame({"qid": [str(n) for n in range(31)], "query": list(log.texts[:31])})
+    asked = pd.DataFrame({"qid": ["1", "2"], "query": list(log.texts[:2])})
     sent = small.noisy(asked["query"], small.vectors(), variants=4, scale=2.0)
-    for count in (31, 1, 17, 30, 2, 9, 25, 31):
-        qids = asked["qid"].iloc[:count]
-        panel.guesses(sent[sent["qid"].isin(qids)], asked.iloc[:count], 3)
-        unused = Buffers.of(panel._known.tokens)._unused
-        kept.append((len(unused), sum(size * len(memory) for size, memory in unused.items())))
-    assert {sizes for sizes, _ in kept} == {kept[0][0]} and max(size for _, size in kept) <= 1.5 * kept[0][1]
+    for score in (panel.ranks, panel.guesses):
+        taken.clear()
+        score(sent, asked)
+        assert taken and not Buffers.of(panel._known.tokens)._unused
+
+
+def test_an_attacker_that_looks_at_no_words_has_nothing_to_release():
+    panel = Panel([Overlap()], QueryLog.of(["cat food", "dog"]))
+    asked = pd.DataFrame({"qid": ["1"], "query": ["dog"]})
+    panel.ranks(small.noisy(asked["query"], small.vectors(), variants=1, scale=0.0), asked)
+    assert "tokens" not in panel._known._memo

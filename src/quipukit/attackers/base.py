@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, get
 import numpy as np
 from numpy.typing import NDArray
 
+from quipukit.attackers.buffers import Buffers
 from quipukit.attackers.tokens import LogTokens
 from quipukit.progress import Progress
 from quipukit.specs import Spec
@@ -82,6 +83,11 @@ class KnownLog:
             self._memo[key] = build()
         value: _T = self._memo[key]
         return value
+
+    def release(self) -> None:
+        """Free the memory that attackers keep for their next scores."""
+        if "tokens" in self._memo:  # else no attacker has looked at words
+            Buffers.of(self.tokens).release()
 
     def copied(self) -> "KnownLog":
         """Return a copy of its own for an attacker; what was computed from it, which cannot be changed, is shared.

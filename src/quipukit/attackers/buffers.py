@@ -18,7 +18,7 @@ _LARGE = 32 * 2**20
 
 
 class Buffers:
-    """Arrays for one log, shared by all attackers that know it; they are freed with the log."""
+    """Arrays for one log, shared by all attackers that know it."""
 
     @classmethod
     def of(cls, tokens: LogTokens) -> "Buffers":
@@ -44,6 +44,10 @@ class Buffers:
         loan = memory.view(_Loan)
         weakref.finalize(loan, unused.append, memory).atexit = False
         return np.asarray(loan).view(kind).reshape(shape)
+
+    def release(self) -> None:
+        """Free what is not used now; what is, is freed when nothing refers to it."""
+        self._unused.clear()
 
 
 class _Memory(np.ndarray):

@@ -243,6 +243,7 @@ class Panel:
         for attacker, sent in seen:
             rows, scores = known.get(id(attacker)) or self._best(attacker, sent, top, executor)
             tables.append(guess_table(attacker, task, self.log, rows, scores))
+        self._known.release()
         return pd.concat(tables, ignore_index=True)
 
     def _named(self, names: Sequence[str] | None) -> list[Attacker]:
@@ -294,6 +295,7 @@ class Panel:
                 done += len(attackers)
                 elsewhere = self._elsewhere(executor) if spread_out and executor is not None else None
                 self._scorer.count_distinct(attackers, places, found, part, guess, elsewhere)
+        self._known.release()
         return found
 
     def _vector_log(self, attacker: Attacker) -> VectorLog:
