@@ -188,7 +188,7 @@ def _copier(run: Path) -> Any:
     from quipukit.encoders.base import Encoder
     from quipukit.encoders.load import load_encoder
     from quipukit.encoders.store import EncodingStore, PrivateStore
-    from quipukit.experiment.folder import FOLDER
+    from quipukit.experiment.artifacts import FOLDER
 
     class Copier(Encoder):
         source = load_encoder("minilm")
