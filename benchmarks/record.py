@@ -26,15 +26,21 @@ RECORDED = "recorded at commit"
 
 @dataclass(frozen=True)
 class Entry:
-    """One record: its name, and what Python is asked to run."""
+    """One record: its name, what Python is asked to run, and the environment variables that are set for it."""
 
     name: str
     arguments: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
 
     @property
     def file(self) -> Path:
         """Return where it is kept."""
         return RESULTS / f"{self.name}.txt"
+
+    @property
+    def command(self) -> str:
+        """Return what to type to run it."""
+        return " ".join([*(f"{name}={value}" for name, value in self.variables), "python -m", *self.arguments])
 
 
 def _entry(name: str, *options: str) -> Entry:
@@ -57,6 +63,13 @@ BESIDE = (
     _entry("ranks"),
     _entry("static_encoder"),
 )
+# What makes torch, MKL, oneDNN and OpenBLAS leave AVX-512 unused where the processor has it.
+_AVX2 = (
+    ("ATEN_CPU_CAPABILITY", "avx2"),
+    ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
+    ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+    ("OPENBLAS_CORETYPE", "Haswell"),
+)
 # The experiment comes before sessions, which are planted in the log that it encodes.
 ALONE = (
     _entry("demo"),
@@ -64,6 +77,7 @@ ALONE = (
     _entry("dry_run"),
     _entry("encoding"),
     _entry("encoder_profile"),
+    Entry("encoder_profile-avx2", ("benchmarks", "encoder_profile"), _AVX2),
     _entry("bm25"),
     _entry("against_machine"),
     _entry("against_pypantera"),
@@ -134,6 +148,7 @@ def _recorded(entry: Entry, at: str, core: int | None = None) -> bool:
     with (CACHE / f"{entry.name}.err").open("w", encoding="utf-8") as errors:
         # With bytecode, as by `make bench`: many of them start an interpreter again and again.
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        kept.update(entry.variables)
         if core is not None:
             kept.setdefault("QUIPUKIT_THREADS", str(cores()))  # memory is that of all threads, though they share a core
         done = subprocess.run(
@@ -152,9 +167,8 @@ def _recorded(entry: Entry, at: str, core: int | None = None) -> bool:
         return False
     told = done.stdout.replace(f"{ROOT}{os.sep}", "")
     ended = time.strftime("%Y-%m-%d %H:%M")
-    command = f"python -m {' '.join(entry.arguments)}"
     RESULTS.mkdir(exist_ok=True)
-    entry.file.write_text(f"{head}\n{begin} to {ended}: {command}\n\n{told}", encoding="utf-8")
+    entry.file.write_text(f"{head}\n{begin} to {ended}: {entry.command}\n\n{told}", encoding="utf-8")
     return True
 
 
