@@ -32,7 +32,7 @@ help:
 	@echo "make docs       build the documentation site into docs/build; a warning is an error"
 	@echo "make slim       install the wheel without torch outside the tree, and try it; with the oldest versions, too"
 	@echo "make bench      measure speed side by side with other software"
-	@echo "make record     measure all that docs/performance.md says, at one commit: over two hours"
+	@echo "make record     measure everything in docs/performance.md and docs/scale.md at one commit: about two hours"
 	@echo "make reproduce  compare with the published data, where it is present"
 	@echo "make trust      all tests, the slow ones too, with many more examples"
 	@echo "make clean      remove caches and build results (not $(VENV))"

@@ -29,13 +29,21 @@ class Skipped(Exception):
 
 def machine() -> str:
     """Describe the machine in one line."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        models = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
-        model = models[0] if models else model
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
-    return f"{cores()} cores, {model}; Python {platform.python_version()}; load averages at the start {load}"
+    return f"{cores()} cores, {_processor()}; Python {platform.python_version()}; load averages at the start {load}"
+
+
+def _processor() -> str:
+    """Return the processor's name and widest vectors: generations that a hypervisor gives one name differ in these."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if not info.is_file():
+        return name
+    lines = [line.split(":", 1) for line in info.read_text().splitlines() if ":" in line]
+    fields = {name.strip(): value.strip() for name, value in reversed(lines)}  # of the first core
+    flags = fields.get("flags", "").split()
+    widest = next((width for flag, width in (("avx512f", " (AVX-512)"), ("avx2", " (AVX2)")) if flag in flags), "")
+    return fields.get("model name", name) + widest
 
 
 def commit() -> str:

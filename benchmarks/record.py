@@ -1,10 +1,10 @@
-"""``python -m benchmarks.record``: all that docs/performance.md says, measured at one commit in one go.
+"""``python -m benchmarks.record``: measure all of docs/performance.md and docs/scale.md at one commit, in one go.
 
-What each benchmark prints is kept in ``benchmarks/results``, with the commit, the machine and the time of day. First
-come those whose figures are memory, counts, seconds of the processor or ratios: two of them at a time, each on a core
-of its own. Then those that are judged by the clock, one after the other. What was recorded of the same code on such
-a machine is not repeated, so that a run which was stopped goes on where it was; a changed file of the package or of the
-benchmarks is refused.
+The output of each benchmark is kept in ``benchmarks/results``, with the commit, the machine and the time of day.
+Benchmarks judged by memory, counts, processor time or ratios run first: two at a time, each pinned to one core. Those
+judged by wall-clock time then run one after the other. A benchmark that has already been recorded for the same code and
+machine is skipped, so an interrupted run resumes where it stopped. Uncommitted changes to the package or the
+benchmarks are refused.
 """
 
 import argparse
@@ -26,7 +26,7 @@ RECORDED = "recorded at commit"
 
 @dataclass(frozen=True)
 class Entry:
-    """One record: its name, what Python is asked to run, and the environment variables that are set for it."""
+    """One record: its name, the module and arguments that Python runs, and the environment variables set for it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -34,12 +34,12 @@ class Entry:
 
     @property
     def file(self) -> Path:
-        """Return where it is kept."""
+        """Return the file that holds the record."""
         return RESULTS / f"{self.name}.txt"
 
     @property
     def command(self) -> str:
-        """Return what to type to run it."""
+        """Return the shell command that runs it."""
         return " ".join([*(f"{name}={value}" for name, value in self.variables), "python -m", *self.arguments])
 
 
@@ -47,8 +47,8 @@ def _entry(name: str, *options: str) -> Entry:
     return Entry(name, ("benchmarks", name.partition("-")[0], *options))
 
 
-# The longest first, so that both cores end at about the same time.
-BESIDE = (
+# Longest first, so that both cores finish at about the same time.
+CONCURRENT = (
     _entry("full_size"),
     _entry("streaming"),
     _entry("full_size-tenth", "--scale", "0.113"),
@@ -58,12 +58,12 @@ BESIDE = (
     _entry("engines"),
     _entry("dense_memory"),
     _entry("cliffs"),
-    # By the clock, but far within what is asked, so that half of the machine can show it.
+    # Judged by wall-clock time, but so far within their targets that half of the machine meets them.
     _entry("full_grid"),
     _entry("ranks"),
     _entry("static_encoder"),
 )
-# What makes torch, MKL, oneDNN and OpenBLAS leave AVX-512 unused where the processor has it.
+# Keeps torch, MKL, oneDNN and OpenBLAS from using AVX-512 where the processor has it.
 _AVX2 = (
     ("ATEN_CPU_CAPABILITY", "avx2"),
     ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
@@ -71,7 +71,7 @@ _AVX2 = (
     ("OPENBLAS_CORETYPE", "Haswell"),
 )
 # The experiment comes before sessions, which are planted in the log that it encodes.
-ALONE = (
+EXCLUSIVE = (
     _entry("demo"),
     _entry("startup"),
     _entry("dry_run"),
@@ -87,33 +87,35 @@ ALONE = (
     _entry("covers"),
     _entry("experiment"),
     _entry("sessions"),
+    _entry("scale"),
 )
 
 
 def main() -> int:
-    """Record what is missing, and tell what could not be."""
+    """Record what is missing, and report what could not be recorded."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.record", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these; all of them where none is given")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="record only these; default: all")
     given = parser.parse_args()
-    every = {entry.name for entry in (*BESIDE, *ALONE)}
+    known = {entry.name for entry in (*CONCURRENT, *EXCLUSIVE)}
     for name in given.names:
-        if name not in every:
-            parser.error(f"there is no record {name!r}; choose from {', '.join(sorted(every))}")
+        if name not in known:
+            parser.error(f"there is no record {name!r}; choose from {', '.join(sorted(known))}")
     at = commit()
     if at.endswith("dirty") or at == "unknown":
-        parser.error("files of the package or of the benchmarks are not those of a commit; commit them first")
-    wanted = given.names or every
-    beside, alone = (
-        [entry for entry in part if entry.name in wanted and not is_recorded(entry, at)] for part in (BESIDE, ALONE)
+        parser.error("the package or the benchmarks have uncommitted changes; commit them first")
+    wanted = given.names or known
+    concurrent, exclusive = (
+        [entry for entry in group if entry.name in wanted and not is_recorded(entry, at)]
+        for group in (CONCURRENT, EXCLUSIVE)
     )
-    failed = _in_pairs(beside, at) + [entry.name for entry in alone if not _recorded(entry, at)]
+    failed = _record_in_pairs(concurrent, at) + [entry.name for entry in exclusive if not _record(entry, at)]
     if failed:
         print(f"not recorded: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
 def is_recorded(entry: Entry, at: str) -> bool:
-    """Return whether a record is there, of this commit and of this machine."""
+    """Return whether there is a record for this commit and this machine."""
     if not entry.file.is_file():
         return False
     head = entry.file.read_text(encoding="utf-8").partition("\n")[0]
@@ -121,40 +123,41 @@ def is_recorded(entry: Entry, at: str) -> bool:
     return head.startswith(f"{RECORDED} {at};") and f"; {here};" in head
 
 
-def _in_pairs(entries: Sequence[Entry], at: str) -> list[str]:
-    """Run entries two at a time, each on a core of its own; return the names of those that failed."""
+def _record_in_pairs(entries: Sequence[Entry], at: str) -> list[str]:
+    """Record entries two at a time, each pinned to one core; return the names of those that failed."""
     free: SimpleQueue[int] = SimpleQueue()
     for core in sorted(os.sched_getaffinity(0))[:2]:
         free.put(core)
 
-    def work(entry: Entry) -> bool:
+    def run(entry: Entry) -> bool:
         core = free.get()
         try:
-            return _recorded(entry, at, core)
+            return _record(entry, at, core)
         finally:
             free.put(core)
 
     with ThreadPoolExecutor(free.qsize()) as pool:
-        return [entry.name for entry, done in zip(entries, pool.map(work, entries), strict=True) if not done]
+        return [entry.name for entry, done in zip(entries, pool.map(run, entries), strict=True) if not done]
 
 
-def _recorded(entry: Entry, at: str, core: int | None = None) -> bool:
-    """Run an entry, on one core where it is given, and keep what it prints; return whether that went well."""
+def _record(entry: Entry, at: str, core: int | None = None) -> bool:
+    """Run a benchmark, pinned to a core if one is given, and keep its output; return whether it succeeded."""
     print(f"{time.strftime('%H:%M:%S')} {entry.name}", file=sys.stderr, flush=True)
-    begin, clock = time.strftime("%Y-%m-%d %H:%M"), time.perf_counter()
-    beside = "" if core is None else "on one core, with another benchmark on the other; "
-    head = f"{RECORDED} {at}; {beside}{machine()}"
+    started, clock = time.strftime("%Y-%m-%d %H:%M"), time.perf_counter()
+    shared = "" if core is None else "on one core, with another benchmark on the other; "
+    head = f"{RECORDED} {at}; {shared}{machine()}"
     CACHE.mkdir(exist_ok=True)
     with (CACHE / f"{entry.name}.err").open("w", encoding="utf-8") as errors:
-        # With bytecode, as by `make bench`: many of them start an interpreter again and again.
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        kept.update(entry.variables)
+        # With bytecode, as in `make bench`: many benchmarks start one interpreter after another.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment.update(entry.variables)
         if core is not None:
-            kept.setdefault("QUIPUKIT_THREADS", str(cores()))  # memory is that of all threads, though they share a core
+            # Memory is that of all threads, although they share one core.
+            environment.setdefault("QUIPUKIT_THREADS", str(cores()))
         done = subprocess.run(
             [*([] if core is None else ["taskset", "-c", str(core)]), sys.executable, "-m", *entry.arguments],
             cwd=ROOT,
-            env=kept,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -165,10 +168,10 @@ def _recorded(entry: Entry, at: str, core: int | None = None) -> bool:
     if done.returncode or "skipped:" in done.stdout:
         print(done.stdout[-2000:], file=sys.stderr, flush=True)
         return False
-    told = done.stdout.replace(f"{ROOT}{os.sep}", "")
-    ended = time.strftime("%Y-%m-%d %H:%M")
+    output = done.stdout.replace(f"{ROOT}{os.sep}", "")
+    finished = time.strftime("%Y-%m-%d %H:%M")
     RESULTS.mkdir(exist_ok=True)
-    entry.file.write_text(f"{head}\n{begin} to {ended}: {entry.command}\n\n{told}", encoding="utf-8")
+    entry.file.write_text(f"{head}\n{started} to {finished}: {entry.command}\n\n{output}", encoding="utf-8")
     return True
 
 
