@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -31,13 +32,19 @@ def _blas(modules: int) -> Any:
     return threadpoolctl.ThreadpoolController()
 
 
+def single_threaded_blas() -> AbstractContextManager[Any]:
+    """Return a context in which matrix products of this process take one thread each."""
+    limits: AbstractContextManager[Any] = _blas(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limits
+
+
 def in_threads(task: Callable[[Any], _T], items: Iterable[Any]) -> list[_T]:
     """Run a task over items in one pool of threads, each with a single-threaded BLAS.
 
     One level of parallelism: threaded BLAS calls inside a pool fight for the same cores. A single item needs no pool.
     """
     items = list(items)
-    with _blas(len(sys.modules)).limit(limits=1, user_api="blas"):
+    with single_threaded_blas():
         count = min(workers(), len(items))
         if count <= 1:
             return [task(item) for item in items]

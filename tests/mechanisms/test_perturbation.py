@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -305,3 +306,20 @@ def test_noise_that_is_drawn_ahead_is_the_same_in_batches_of_any_size(monkeypatc
     wanted = made()
     monkeypatch.setattr(perturbation, "_ROWS", rows)
     assert made() == wanted
+
+
+# --- speed ----------------------------------------------------------------------------------------------------------
+
+
+def test_noise_is_stretched_by_one_thread(monkeypatch):
+    """The threads of a BLAS go on spinning after a product: it made a query as it is typed take twice as long."""
+    counts = set()
+    stretch = Mahalanobis.stretch
+
+    def watched(self, directions):
+        counts.update(each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas")
+        return stretch(self, directions)
+
+    monkeypatch.setattr(Mahalanobis, "stretch", watched)
+    Mahalanobis(epsilon=10, vectors=cloud()).obfuscate(QUERY)
+    assert counts == {1}

@@ -17,6 +17,7 @@ from quipukit.guarantees import Guarantee, MetricDP
 from quipukit.mechanisms.base import EPSILON_GRID, Streams, Tick, Variants, check_epsilon
 from quipukit.mechanisms.wordoptions import random_order
 from quipukit.mechanisms.words import GAUSSIAN, KEEP, UNIFORM, UNSET, Sites, WordMechanism, find_sites, uniform_rows
+from quipukit.threads import single_threaded_blas
 
 # Rows of noise in memory at a time: a few blocks for each thread.
 _ROWS = 4096
@@ -198,8 +199,10 @@ def _obfuscate_pieces(
     vectors = first.vectors
     site_of = np.concatenate([sites.site_of[piece.tokens] for piece in pieces])
     coins = np.concatenate([draw.coins for draw in draws])
-    # Stretched piece by piece: the rounding of a product may depend on its shape, and results must not.
-    directions = np.concatenate([first.stretch(draw.directions) for draw in draws])
+    # The threads of a BLAS keep spinning for milliseconds after a product, on the cores that the search below needs.
+    with single_threaded_blas():
+        # Stretched piece by piece: the rounding of a product may depend on its shape, and results must not.
+        directions = np.concatenate([first.stretch(draw.directions) for draw in draws])
     radii = np.concatenate([draw.radii for draw in draws])
     bases = np.concatenate([sites.points, *(draw.gaussian for draw in draws)])
     base_of = site_of.copy()
